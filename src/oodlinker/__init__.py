@@ -1,0 +1,3 @@
+"""oodlinker: temporal link prediction that survives distribution shift."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Pure room: tensors and time; no files, no learning."""

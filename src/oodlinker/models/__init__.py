@@ -1,0 +1,1 @@
+"""Methods: modules that keep the contract of `contract.py`."""

@@ -1,0 +1,1 @@
+"""Pure functions from terms to a loss."""

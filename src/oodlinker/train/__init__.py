@@ -1,0 +1,1 @@
+"""The one loop; never handed a test world."""

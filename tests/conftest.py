@@ -1,0 +1,24 @@
+"""Shared set-up of all tests: shapes are checked, sums are deterministic."""
+
+import os
+from pathlib import Path
+
+import pytest
+from jaxtyping import install_import_hook
+
+# Every jaxtyping annotation of the package is checked while the tests run.
+install_import_hook("oodlinker", "beartype.beartype")
+
+import torch  # noqa: E402
+
+torch.use_deterministic_algorithms(True)
+torch.set_num_threads(int(os.environ.get("OODLINKER_TEST_THREADS", "1")))
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the shared data sets are not beside this checkout")
+    return SHARED_DATA
