@@ -160,22 +160,18 @@ class TemporalGraph:
         digest = hashlib.sha256()
         head = (self.kind, self.time_unit, self.ids.num_src, list(map(repr, self.domain_names)))
         digest.update(repr(head).encode())
-        for text in self.ids.values.tolist() if self.ids.is_text else ():
-            digest.update(text.encode() + b"\x00")
-        tables = (
-            [] if self.ids.is_text else [torch.from_numpy(np.ascontiguousarray(self.ids.values))]
-        )
-        tables += [getattr(self, name) for name in LINK_COLUMNS]
+        if self.ids.is_text:
+            for text in self.ids.values.tolist():
+                digest.update(text.encode() + b"\x00")
+        else:
+            digest.update(self.ids.values.tobytes())
+        tables: list[Tensor | None] = [getattr(self, name) for name in LINK_COLUMNS]
         if self.node_feat is not None:
             tables += [self.node_feat.node, self.node_feat.step, self.node_feat.value]
         for table in tables:
-            if table is None:
-                digest.update(b"none")
-                continue
-            digest.update(repr((str(table.dtype), tuple(table.shape))).encode())
-            digest.update(
-                memoryview(table.contiguous().numpy()).cast("B") if table.numel() else b""
-            )
+            digest.update(b"none" if table is None else repr((table.dtype, table.shape)).encode())
+            if table is not None:
+                digest.update(table.contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     def _raw(self, time: float) -> Tensor:

@@ -176,6 +176,30 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """All that training may see: no test step, no test world.
+
+    Args:
+        world: the training world up to its last validation step.
+        split: which steps train and which validate.
+        pair_source: where training pairs come from.
+    """
+
+    world: World
+    split: Split
+    pair_source: PairSource
+
+    def draw(self, stream: torch.Generator) -> Pairs:
+        """Pairs to train on for one epoch."""
+        return self.pair_source.draw(self.world, self.split.train_steps, stream)
+
+    @property
+    def valid_pairs(self) -> Pairs:
+        """The stored pairs that choose the epoch: in distribution."""
+        return self.world.pairs.of_steps(self.split.valid_steps)
+
+
+@dataclass(frozen=True, eq=False)
 class Worlds:
     """A training world and the world that it is tested on, under one protocol.
 
@@ -203,14 +227,12 @@ class Worlds:
     shifted_test_steps: range | None = None
     notes: dict[str, int | str] = field(default_factory=dict)
 
-    def training_pairs(self, stream: torch.Generator) -> Pairs:
-        """Pairs to train on for one epoch."""
-        return self.pair_source.draw(self.train, self.split.train_steps, stream)
-
-    @property
-    def valid_pairs(self) -> Pairs:
-        """The stored pairs that choose the epoch: in distribution."""
-        return self.train.pairs.of_steps(self.split.valid_steps)
+    def training_set(self) -> TrainingSet:
+        """All that training may see."""
+        seen = self.split.train + self.split.valid
+        return TrainingSet(
+            self.train.truncated(seen), replace(self.split, test=0), self.pair_source
+        )
 
     @property
     def test_pairs(self) -> Pairs:
