@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from oodlinker.graph.queries import Queries
 from oodlinker.graph.worlds import Step, World
+from oodlinker.objectives.contract import Term
 from oodlinker.rng import generator
 
 
@@ -26,12 +27,13 @@ class Dims:
     node: int
     edge: int = 0
     directed: bool = False
+    steps: int = 16
 
     @classmethod
     def of(cls, world: World) -> "Dims":
         """Read them off a world."""
         edge = 0 if world.edge_feat is None else int(world.edge_feat.shape[1])
-        return cls(world.features.dim, edge, world.directed)
+        return cls(world.features.dim, edge, world.directed, world.num_steps)
 
 
 @dataclass(frozen=True)
@@ -117,24 +119,6 @@ class Scores:
 
     logits: Float[Tensor, " query"]
     trace: dict[str, Tensor] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """A part of a loss, kept as sums per environment so that objectives can combine them.
-
-    Args:
-        total: sum of the term over the samples of each environment.
-        count: how many samples each environment has.
-    """
-
-    total: Float[Tensor, " env"]
-    count: Float[Tensor, " env"]
-
-    @property
-    def mean(self) -> Float[Tensor, ""]:
-        """Mean over all samples."""
-        return self.total.sum() / self.count.sum().clamp(min=1)
 
 
 @dataclass(frozen=True)
