@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from equations.oracle import Oracle
 
+from equations.oracle import Oracle
 from oodlinker.models.contract import Context, Dims
 from oodlinker.models.ood_linker import OODLinker, OODLinkerConfig
 from oodlinker.models.selector import logistic_noise

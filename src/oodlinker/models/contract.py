@@ -28,12 +28,14 @@ class Dims:
     edge: int = 0
     directed: bool = False
     steps: int = 16
+    bipartite: bool = False
 
     @classmethod
     def of(cls, world: World) -> "Dims":
         """Read them off a world."""
         edge = 0 if world.edge_feat is None else int(world.edge_feat.shape[1])
-        return cls(world.features.dim, edge, world.directed, world.num_steps)
+        bipartite = world.kind == "bipartite"
+        return cls(world.features.dim, edge, world.directed, world.num_steps, bipartite)
 
 
 @dataclass(frozen=True)

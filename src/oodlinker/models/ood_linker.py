@@ -153,7 +153,7 @@ class OODLinker(LinkModel):
             num_steps,
             close,
             history.content.new_empty(0, self.sums.width),
-            [one for one in learned if one.numel()],
+            learned,
         )
 
     def _at_weight_one(

@@ -65,7 +65,7 @@ class LinkSums(nn.Module):
         super().__init__()
         self.parts = parts
         self.slots = slots
-        self.time = TimeEncoding(parts.time_dim, steps)
+        self.time = TimeEncoding(parts.time_dim, steps) if parts.time_dim else None
 
     @property
     def width(self) -> int:
@@ -108,7 +108,7 @@ class LinkSums(nn.Module):
         """What a step adds to the stored sums: its gathered sums with the step's time on them."""
         mass = gathered[:, -1:]
         columns = [gathered[:, :-1]]
-        if self.parts.time_dim:
+        if self.time is not None:
             cos, sin = self.time.waves(step)
             columns += [mass * cos, mass * sin]
         return torch.cat([*columns, mass, mass], dim=1).reshape(-1, self.width)
@@ -135,7 +135,7 @@ class LinkSums(nn.Module):
         widths = [parts.node_dim, parts.edge_dim, parts.time_dim, parts.time_dim, 1, 1]
         content, edges, cos, sin, count, decayed = torch.split(table, widths, dim=2)
         shown = [content, edges]
-        if parts.time_dim:
+        if self.time is not None:
             shown.append(self.time.read(cos, sin, step))
         shown += [count] * parts.count + [decayed] * parts.decayed_count
         flat = torch.cat(shown, dim=2).reshape(sums.shape[0], self.shown)

@@ -16,7 +16,7 @@ class TimeEncoding(nn.Module):
         C = sum p cos(omega t'),  D = sum p sin(omega t').
 
     Args:
-        dim: number of units; 0 switches the code off.
+        dim: number of units.
         steps: number of steps T; omega starts geometric on [pi / T, pi], so that every unit
             moves within the window and none aliases.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -28,6 +28,7 @@ class Term:
         return self.total.sum() / self.count.sum().clamp(min=1)
 
 
+@runtime_checkable
 class Objective(Protocol):
     """Combines terms into a loss; a frozen dataclass that is its own configuration."""
 
