@@ -1,0 +1,1 @@
+"""Run folders and worlds in, tables and pages out."""
