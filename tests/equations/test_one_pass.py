@@ -30,6 +30,7 @@ OPTIONS = {
     "own link features": replace(SMALL, edge_code="links", kl_reduction="pooled_mean"),
     "fixed prior": replace(SMALL, prior="fixed", prior_rate=0.3),
     "all links": replace(SMALL, selection="all", time_dim=2),
+    "all links, literal": replace(LITERAL, selection="all", decayed_count=False),
     "given links": replace(SMALL, selection="given", last_step="one"),
 }
 

@@ -15,10 +15,12 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from oodlinker.errors import BadId, UnknownNode
+from oodlinker.graph.texts import Texts
 
 Side = Literal["src", "dst"]
 External = int | str
 UNKNOWN = -1
+_INT64 = np.iinfo(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,27 +28,32 @@ class NodeIds:
     """Sorted external ids; the dense number of a node is its place.
 
     Args:
-        values: int64 or text (numpy `StringDType`-free unicode `U` or object) array, sorted
-            within each side.
+        values: int64 array or `Texts`, sorted within each side; an array of texts is packed.
         num_src: bipartite graphs only: how many of them are sources; 0 elsewhere.
     """
 
-    values: np.ndarray
+    values: np.ndarray | Texts
     num_src: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, np.ndarray) and self.values.dtype.kind != "i":
+            object.__setattr__(self, "values", Texts.of(self.values.tolist()))
 
     @classmethod
     def of(cls, src: np.ndarray, dst: np.ndarray, *, bipartite: bool = False) -> "NodeIds":
         """Collect the ids of link ends: integers stay integers, all else must be text."""
-        src, dst = _uniform(src), _uniform(dst)
-        if src.dtype.kind != dst.dtype.kind and src.size and dst.size:
+        sources, targets = _distinct(src), _distinct(dst)
+        if isinstance(sources, set) != isinstance(targets, set) and len(src) and len(dst):
             raise BadId(
-                f"sources are {_kind_name(src)} and targets are {_kind_name(dst)}",
+                f"sources are {_kind_name(sources)} and targets are {_kind_name(targets)}",
                 "Use one type of id in a graph: all integers or all text.",
             )
-        if bipartite:
-            sources, targets = np.unique(src), np.unique(dst)
-            return cls(np.concatenate([sources, targets]), num_src=len(sources))
-        return cls(np.unique(np.concatenate([src, dst])))
+        if isinstance(sources, set) or isinstance(targets, set):
+            left, right = set(sources), set(targets)
+            ordered = sorted(left) + sorted(right) if bipartite else sorted(left | right)
+            return cls(Texts.of(ordered), num_src=len(left) if bipartite else 0)
+        joined = np.concatenate([sources, targets])
+        return cls(joined, num_src=len(sources)) if bipartite else cls(np.unique(joined))
 
     def __len__(self) -> int:
         return len(self.values)
@@ -54,7 +61,13 @@ class NodeIds:
     @property
     def is_text(self) -> bool:
         """Whether ids are text (else they are integers)."""
-        return self.values.dtype.kind != "i"
+        return isinstance(self.values, Texts)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The flat arrays that say everything about the ids: what is stored and hashed."""
+        if isinstance(self.values, Texts):
+            return {"ids_text": self.values.data, "ids_offsets": self.values.offsets}
+        return {"ids": self.values}
 
     def cast(self, raw: object) -> External:
         """Turn an id as typed by a user into this graph's type of id.
@@ -68,12 +81,12 @@ class NodeIds:
             raise BadId(f"{raw!r} is not an integer, as the ids of this graph are")
         try:
             number = int(raw)  # type: ignore[call-overload]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadId(
                 f"{raw!r} is not an integer, as the ids of this graph are",
                 "Write ids as they stand in the links.",
             ) from None
-        if isinstance(raw, float) and raw != number:
+        if isinstance(raw, (float, np.floating)) and raw != number:
             raise BadId(f"{raw!r} is not an integer, as the ids of this graph are")
         return int(number)
 
@@ -81,15 +94,11 @@ class NodeIds:
         """Dense numbers of external ids, `UNKNOWN` (-1) for those the graph does not hold."""
         low, high = self._range(side)
         table = self.values[low:high]
-        wanted = np.array(
-            [self.cast(one) for one in ids], dtype=table.dtype if len(ids) == 0 else None
-        )
-        if self.is_text:
-            wanted = wanted.astype(object) if table.dtype == object else wanted.astype(str)
-        if len(table) == 0 or len(wanted) == 0:
-            return torch.full((len(wanted),), UNKNOWN, dtype=torch.int64)
-        place = np.searchsorted(table, wanted).clip(max=len(table) - 1)
-        return torch.from_numpy(np.where(table[place] == wanted, place + low, UNKNOWN))
+        if isinstance(table, Texts):
+            place = table.search([str(one) for one in ids])
+        else:
+            place = _search(table, self._integers(ids))
+        return torch.from_numpy(np.where(place >= 0, place + low, UNKNOWN))
 
     def index(self, ids: Sequence[object] | np.ndarray, side: Side = "src") -> Int64[Tensor, " id"]:
         """Dense numbers of external ids.
@@ -107,8 +116,12 @@ class NodeIds:
     def external(self, nodes: Tensor | Iterable[int]) -> list[External]:
         """External ids of dense numbers, as they came."""
         index = np.asarray(nodes if isinstance(nodes, Tensor) else list(nodes), dtype=np.int64)
-        values: list[External] = self.values[index].tolist()
-        return values
+        return [*self.values[index].tolist()]
+
+    def _integers(self, ids: Sequence[object] | np.ndarray) -> list[int] | np.ndarray:
+        if isinstance(ids, np.ndarray) and ids.dtype == np.int64:
+            return ids
+        return [int(self.cast(one)) for one in ids]
 
     def _range(self, side: Side) -> tuple[int, int]:
         if not self.num_src:
@@ -116,23 +129,36 @@ class NodeIds:
         return (0, self.num_src) if side == "src" else (self.num_src, len(self.values))
 
 
-def _uniform(raw: np.ndarray) -> np.ndarray:
-    """Bring one column of ids to int64 or to text."""
+def _search(table: np.ndarray, wanted: list[int] | np.ndarray) -> np.ndarray:
+    if len(table) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), UNKNOWN, dtype=np.int64)
+    fits = np.ones(len(wanted), dtype=bool)
+    if not isinstance(wanted, np.ndarray):
+        fits = np.array([_INT64.min <= one <= _INT64.max for one in wanted])
+        wanted = np.array([one if fit else 0 for one, fit in zip(wanted, fits, strict=True)])
+    place = np.searchsorted(table, wanted).clip(max=len(table) - 1)
+    return np.where((table[place] == wanted) & fits, place, UNKNOWN)
+
+
+def _distinct(raw: np.ndarray) -> np.ndarray | set[str]:
+    """The distinct ids of one column: a sorted int64 array, or a set of texts."""
     if raw.dtype.kind in "iu":
-        if raw.dtype == np.uint64 and raw.size and raw.max() > np.iinfo(np.int64).max:
+        if raw.dtype == np.uint64 and raw.size and raw.max() > _INT64.max:
             raise BadId("an id does not fit 64 bits", "Give such ids as text.")
-        return raw.astype(np.int64)
+        return np.unique(raw.astype(np.int64))
     if raw.dtype.kind in "US":
-        return raw.astype(str)
+        return set(raw.astype(str).tolist())
     if raw.dtype == object and all(isinstance(one, str) for one in raw):
-        return raw.astype(str)
-    if raw.dtype == object and all(isinstance(one, (int, np.integer)) for one in raw):
-        return raw.astype(np.int64)
+        return set(raw.tolist())
+    if raw.dtype == object and all(
+        isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in raw
+    ):
+        return np.unique(raw.astype(np.int64))
     raise BadId(
         f"ids of type {raw.dtype} are neither integers nor text",
         "Use one type of id in a graph: all integers or all text.",
     )
 
 
-def _kind_name(column: np.ndarray) -> str:
-    return "integers" if column.dtype.kind == "i" else "text"
+def _kind_name(distinct: np.ndarray | set[str]) -> str:
+    return "text" if isinstance(distinct, set) else "integers"

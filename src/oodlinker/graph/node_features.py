@@ -24,13 +24,20 @@ class NodeFeatures:
         node: node of each change.
         step: step from which the change is known (-1: from the start).
         value: the features from then on; a node has zeros before its first change.
+        born: what ages only: the step that each change counts a node's age from.
+        aging: what ages only: direction in which a node moves by log(1 + age) without any change,
+            so that growing old takes no memory.
     """
 
     node: Int64[Tensor, " change"]
     step: Int64[Tensor, " change"]
     value: Float[Tensor, "change node_dim"]
+    born: Int64[Tensor, " change"] | None = None
+    aging: Float[Tensor, " node_dim"] | None = None
 
     def __post_init__(self) -> None:
+        if (self.born is None) != (self.aging is None):
+            raise BadGraph("node features that age need both born and aging")
         key = self._key(self.node, self.step)
         if key.numel() and bool((key[1:] <= key[:-1]).any()):
             raise BadGraph("node features are not sorted by node and step, or repeat one")
@@ -57,7 +64,7 @@ class NodeFeatures:
     @property
     def is_static(self) -> bool:
         """Whether every change is known from the start."""
-        return bool((self.step == BEFORE_ALL).all())
+        return self.aging is None and bool((self.step == BEFORE_ALL).all())
 
     def rows(
         self, nodes: Int64[Tensor, " row"], steps: Int64[Tensor, " row"] | int
@@ -77,7 +84,11 @@ class NodeFeatures:
         if self.node.numel() == 0:
             return self.value.new_zeros(nodes.numel(), self.dim)
         known &= self.node.index_select(0, at) == nodes
-        return self.value.index_select(0, at) * known.unsqueeze(1)
+        found = self.value.index_select(0, at) * known.unsqueeze(1)
+        if self.born is None or self.aging is None:
+            return found
+        age = (steps - self.born.index_select(0, at)).clamp(min=0) * known
+        return found + age.to(found.dtype).log1p().unsqueeze(1) * self.aging.to(found.dtype)
 
     def _covers(self, nodes: Tensor) -> bool:
         return self._dense_nodes is not None and (

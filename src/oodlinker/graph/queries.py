@@ -126,3 +126,12 @@ class Queries:
     def take(self, rows: Tensor) -> "Queries":
         """Some of the queries; the end table stays whole."""
         return replace(self, src=self.src[rows], dst=self.dst[rows])
+
+    def apart(self, rows: Tensor) -> "Queries":
+        """Some of the queries, with the ends that they need and no others."""
+        both = torch.cat([self.src[rows], self.dst[rows]])
+        used, place = torch.unique(both, return_inverse=True)
+        src, dst = place.chunk(2)
+        return Queries(
+            self.end_node[used], self.end_step[used], self.end_feat.index_select(0, used), src, dst
+        )

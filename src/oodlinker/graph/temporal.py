@@ -1,8 +1,9 @@
 """TemporalGraph: links with raw times, as frozen columns in the order of time."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -117,26 +118,35 @@ class TemporalGraph:
         """Whether u to v differs from v to u (bipartite links do not: their sides do)."""
         return self.kind == "directed"
 
-    def before(self, time: float) -> "TemporalGraph":
+    def before(self, time: int | float) -> "TemporalGraph":
         """The links strictly before a raw time."""
         return self.window(None, time)
 
-    def at(self, time: float) -> "TemporalGraph":
+    def at(self, time: int | float) -> "TemporalGraph":
         """The links of exactly one raw time."""
         low = int(torch.searchsorted(self.time, self._raw(time)))
         high = int(torch.searchsorted(self.time, self._raw(time), right=True))
-        return self.take(torch.arange(low, high))
+        return self._cut(low, high)
 
-    def window(self, start: float | None = None, stop: float | None = None) -> "TemporalGraph":
+    def window(
+        self, start: int | float | None = None, stop: int | float | None = None
+    ) -> "TemporalGraph":
         """The links with start <= time < stop; the nodes and their numbers stay."""
         low = 0 if start is None else int(torch.searchsorted(self.time, self._raw(start)))
         high = len(self) if stop is None else int(torch.searchsorted(self.time, self._raw(stop)))
-        return self.take(torch.arange(low, max(low, high)))
+        return self._cut(low, max(low, high))
 
     def take(self, links: Int64[Tensor, " chosen"] | Bool[Tensor, " link"]) -> "TemporalGraph":
         """Some of the links, by ascending place or by mask; the nodes stay."""
-        columns = {
-            name: column[links]
+        return self._replace_columns(lambda column: column[links])
+
+    def _cut(self, low: int, high: int) -> "TemporalGraph":
+        # A slice is a view: a window of a memory-mapped graph copies nothing.
+        return self._replace_columns(lambda column: column[low:high])
+
+    def _replace_columns(self, change: Callable[[Tensor], Tensor]) -> "TemporalGraph":
+        columns: dict[str, Any] = {
+            name: change(column)
             for name in LINK_COLUMNS
             if (column := getattr(self, name)) is not None
         }
@@ -160,21 +170,19 @@ class TemporalGraph:
         digest = hashlib.sha256()
         head = (self.kind, self.time_unit, self.ids.num_src, list(map(repr, self.domain_names)))
         digest.update(repr(head).encode())
-        if self.ids.is_text:
-            for text in self.ids.values.tolist():
-                digest.update(text.encode() + b"\x00")
-        else:
-            digest.update(self.ids.values.tobytes())
+        for name, column in self.ids.columns().items():
+            digest.update(f"{name} {len(column)}".encode())
+            digest.update(np.ascontiguousarray(column).data)
         tables: list[Tensor | None] = [getattr(self, name) for name in LINK_COLUMNS]
         if self.node_feat is not None:
             tables += [self.node_feat.node, self.node_feat.step, self.node_feat.value]
         for table in tables:
             digest.update(b"none" if table is None else repr((table.dtype, table.shape)).encode())
             if table is not None:
-                digest.update(table.contiguous().numpy().tobytes())
+                digest.update(table.contiguous().numpy().data)
         return digest.hexdigest()
 
-    def _raw(self, time: float) -> Tensor:
+    def _raw(self, time: int | float) -> Tensor:
         # An integer column searched for 2005.5 must not round it down.
         dtype = torch.float64 if isinstance(time, float) and time != int(time) else self.time.dtype
         return torch.tensor(time, dtype=dtype)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -11,7 +11,8 @@ from torch import Tensor
 
 from oodlinker.graph.node_features import NodeFeatures
 from oodlinker.graph.queries import Pairs, Queries
-from oodlinker.graph.temporal import Kind, Label
+from oodlinker.graph.step_grid import StepGrid
+from oodlinker.graph.temporal import Kind, Label, TemporalGraph
 
 ProtocolName = Literal["published", "strict", "deployed"]
 PROTOCOLS: tuple[ProtocolName, ...] = ("published", "strict", "deployed")
@@ -134,6 +135,29 @@ class World:
             _made={},
         )
 
+    def in_dtype(self, dtype: torch.dtype) -> "World":
+        """The same world with its features in another type of number."""
+        edge_feat = None if self.edge_feat is None else self.edge_feat.to(dtype)
+        if self.features.value.dtype == dtype and edge_feat is self.edge_feat:
+            return self
+        features = replace(self.features, value=self.features.value.to(dtype))
+        return replace(self, features=features, edge_feat=edge_feat, _made={})
+
+    def with_links(self, chosen: Bool[Tensor, " link"], *, name: str) -> "World":
+        """The same world under another name, with some of its links only; pairs stay."""
+        passed = torch.cat([torch.zeros(1, dtype=torch.int64), chosen.cumsum(0)])
+        return replace(
+            self,
+            name=name,
+            step_ptr=tuple(passed[torch.tensor(self.step_ptr)].tolist()),
+            src=self.src[chosen],
+            dst=self.dst[chosen],
+            domain=self.domain[chosen],
+            edge_feat=None if self.edge_feat is None else self.edge_feat[chosen],
+            invariant=None if self.invariant is None else self.invariant[chosen],
+            _made={},
+        )
+
     def once(self, key: str, make: Callable[["World"], Made]) -> Made:
         """Keep what is derived from this world alone (a static plan) for as long as it lives."""
         if key not in self._made:
@@ -141,10 +165,14 @@ class World:
         return self._made[key]  # type: ignore[return-value]
 
 
+@runtime_checkable
 class PairSource(Protocol):
     """Where training pairs come from: a sampler of negatives, or pairs that are stored."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its name in `SAMPLERS` (`oodlinker.graph.samplers`)."""
+        ...
 
     def draw(self, world: World, steps: range, stream: torch.Generator) -> Pairs:
         """Training pairs of some steps; a new draw of negatives a call."""
@@ -213,6 +241,11 @@ class Worlds:
         held_out: name of the held-out domain.
         data_seed: seed of the stored evaluation pairs.
         shifted_test_steps: steps measured in the shifted world, where they differ from the split's.
+        grid: how raw times became steps; None where there were no raw times.
+        fitted: what features were fitted on the training world, by kind, as plain values; empty
+            where features came with the graph.
+        graph: the graph that the worlds were cut from, where there was one.
+        window: the raw times (start, stop) that they were cut to; None for all.
         notes: what was counted on the way (steps short of negatives, ...), for the manifest.
     """
 
@@ -225,6 +258,10 @@ class Worlds:
     held_out: Label | None = None
     data_seed: int = 0
     shifted_test_steps: range | None = None
+    grid: StepGrid | None = None
+    fitted: dict[str, dict[str, Any]] = field(default_factory=dict)
+    graph: TemporalGraph | None = None
+    window: tuple[int | float | None, int | float | None] | None = None
     notes: dict[str, int | str] = field(default_factory=dict)
 
     def training_set(self) -> TrainingSet:

@@ -175,7 +175,7 @@ class LinkModel(nn.Module):
             rows = (steps == step).nonzero().flatten()
             if rows.numel():
                 places.append(rows)
-                parts.append(self.score(state, queries.take(rows)).logits)
+                parts.append(self.score(state, queries.apart(rows)).logits)
             if step < world.num_steps:
                 state = self.advance(state, world.step(step))
         if not parts:

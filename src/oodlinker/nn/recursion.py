@@ -98,7 +98,8 @@ class _Recursion(torch.autograd.Function):
                 allow_unused=True,
             )
             if of_before is not None:
-                of_sums.index_add_(0, ctx.plan.previous[rows], of_before)
+                # `after` may be `before` plus a constant: then of_before is a part of of_sums itself.
+                of_sums.index_add_(0, ctx.plan.previous[rows], of_before.clone())
             totals = [
                 new if old is None else old if new is None else old + new
                 for old, new in zip(totals, of_parameters, strict=True)

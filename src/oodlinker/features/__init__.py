@@ -1,0 +1,1 @@
+"""Node features: fitted on the past of the training world only."""
