@@ -25,8 +25,8 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m oodlinker.bench.planted --seeds 5 --out docs/results/planted.csv
-	$(BIN)/python -m oodlinker.bench.planted --seeds 3 --inner --only concrete --out docs/results/planted_inner.csv
+	$(BIN)/python -m oodlinker.bench.planted --seeds 5 --workers $(WORKERS) --out docs/results/planted.csv
+	$(BIN)/python -m oodlinker.bench.planted --seeds 3 --inner --only "pairs prior" --workers $(WORKERS) --out docs/results/planted_inner.csv
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -13,7 +13,7 @@ from oodlinker import files
 from oodlinker.bench.demo_export import check_export, export_planted
 from oodlinker.bench.demo_page import demo_page, drawings
 from oodlinker.bench.demo_run import Demo, make_demo
-from oodlinker.bench.results import current_commit
+from oodlinker.bench.results import Result, current_commit, to_csv
 from oodlinker.errors import BadFile
 from oodlinker.insight.tables import wrapped
 
@@ -27,6 +27,7 @@ def run_demo(
     seed: int = 0,
     threads: int | None = None,
     quick: bool = False,
+    force: bool = False,
 ) -> Path:
     """Run the demo, print its scores and write its page, figures and results.
 
@@ -36,21 +37,22 @@ def run_demo(
         seed: of the world and of training.
         threads: of torch; None leaves them as they are.
         quick: a small world and few epochs, to see that everything works.
+        force: replace what stands where the links shall be exported to.
 
     Returns:
         Where the page stands.
 
     Raises:
-        AlreadyExists: something stands where the links shall be exported to.
+        AlreadyExists: something stands where the links shall be exported to, without `force`.
         BadFile: the folder cannot be made.
     """
     folder = Path(out)
     _make(folder)
-    if export is not None:
+    if export is not None and not force:
         check_export(Path(export))
     demo = make_demo(seed=seed, threads=threads, quick=quick)
     if export is not None:
-        export_planted(demo.worlds, Path(export))
+        export_planted(demo.worlds, Path(export), force=force)
     write_demo(demo, folder)
     sys.stdout.write(f"{summary(demo)}\n\n{folder / PAGE}\n")
     return folder / PAGE
@@ -61,7 +63,8 @@ def write_demo(demo: Demo, folder: Path) -> None:
     pictures = drawings(demo)
     for name, picture in pictures.items():
         picture.save(folder / f"{name}.png")
-    files.write_text(folder / RESULTS, demo.report.to_csv(commit=current_commit()))
+    rows = [Result(**row) for row in demo.report.to_rows(commit=current_commit())]
+    files.write_text(folder / RESULTS, to_csv(rows))
     files.write_text(folder / PAGE, demo_page(demo, pictures))
 
 

@@ -14,21 +14,23 @@ from oodlinker.graph.worlds import Worlds
 LINKS = ("src", "dst", "time", "domain", "invariant")
 
 
-def export_planted(worlds: Worlds, path: Path) -> tuple[Path, Path]:
+def export_planted(worlds: Worlds, path: Path, *, force: bool = False) -> tuple[Path, Path]:
     """Write the links of both planted worlds as CSV, and the nodes' features beside.
 
     Args:
         worlds: as `planted` makes them.
         path: of the links; "links.csv" has its nodes in "links-nodes.csv".
+        force: replace what stands there.
 
     Returns:
         Where links and nodes stand.
 
     Raises:
-        AlreadyExists: something stands there.
+        AlreadyExists: something stands there, without `force`.
         BadGraph: the worlds are not planted ones.
     """
-    check_export(path)
+    if not force:
+        check_export(path)
     graph = planted_graph(worlds)
     files.write_text(nodes_path(path), _csv(["id", *graph.node_feat_names], _node_rows(graph)))
     files.write_text(path, _csv(LINKS, _link_rows(graph)))
@@ -50,7 +52,7 @@ def check_export(path: Path) -> None:
         if one.exists():
             raise AlreadyExists(
                 "something stands there already",
-                "Export under another name, or remove it first.",
+                "Export under another name, or replace it with --force (force=True).",
                 where=str(one),
             )
 

@@ -24,14 +24,15 @@ TRAINED = {
     "default": (
         "selects links; its prior also pays for the pairs that did not link, its gates are random "
         "while it trains, and its predictor sees one number only: the cosine of both ends, each "
-        "with the links it kept"
+        "with the links that it kept"
     ),
     "paper-form": (
-        "selects links as in the paper: the prior is compared with the selector on existing links "
-        "only, and gates are p itself"
+        "selects links with the networks as the paper prints them: the prior is compared with the "
+        "selector on existing links only, gates are p itself, and the predictor reads both ends "
+        "side by side"
     ),
-    "all-links": "the same method without selection: every link weighs 1",
-    "oracle": "the same method, told which links are invariant: the best that selection can give",
+    "all-links": "is the default without selection: every link weighs 1",
+    "oracle": "is the default told which links are invariant: the most that selection can give it",
 }
 
 

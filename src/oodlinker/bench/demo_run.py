@@ -1,6 +1,7 @@
 """What the demo computes: a planted world, four trainings, and the trivial methods beside."""
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from oodlinker.insight.report import EvaluationReport
 from oodlinker.insight.selection import Selection, read_selection
 from oodlinker.insight.shifted_loss import LossCurve, ShiftedWatch
 from oodlinker.models.contract import Dims, LinkModel
+from oodlinker.train.alarms import SelectorCollapse
 from oodlinker.train.fit import fit
 from oodlinker.train.run_config import RunConfig
 from oodlinker.train.watch import watched
@@ -61,6 +63,7 @@ class Demo:
         report: scores of all methods.
         curves: losses of the trained ones, by preset.
         selections: p of the links of the shifted world, of those that select.
+        collapses: warnings of a selector that weighed all links alike for a while, by preset.
         seconds: what all of it took.
     """
 
@@ -69,6 +72,7 @@ class Demo:
     report: EvaluationReport
     curves: dict[str, LossCurve]
     selections: dict[str, Selection]
+    collapses: dict[str, str]
     seconds: float
 
 
@@ -83,19 +87,21 @@ def make_demo(
         watch = ShiftedWatch(worlds, every=scale.watch_every)
         models: dict[tuple[str, str], LinkModel] = {}
         curves: dict[str, LossCurve] = {}
+        collapses: dict[str, str] = {}
         for number, preset in enumerate(PRESETS, start=1):
             title = f"training {preset} ({number} of {len(PRESETS)})"
             curves[preset] = curve = watch.curve(preset)
             settings = RunConfig.resolve(METHOD, {"preset": preset, "train": scale.train})
-            models[METHOD, preset] = _trained(
-                worlds, settings.with_seed(seed), watch, curve, title, show=show
-            )
+            with _collapse_told(preset, collapses):
+                models[METHOD, preset] = _trained(
+                    worlds, settings.with_seed(seed), watch, curve, title, show=show
+                )
         report = evaluate_all(
             models, worlds, seed=seed, data="planted", draws=scale.draws, show=show
         )
         selections = _selections(models, worlds)
     seconds = time.perf_counter() - began
-    return Demo(worlds, scale.world, report, curves, selections, seconds)
+    return Demo(worlds, scale.world, report, curves, selections, collapses, seconds)
 
 
 def _trained(
@@ -123,6 +129,19 @@ def _selections(models: dict[tuple[str, str], LinkModel], worlds: Worlds) -> dic
         for (_, preset), model in models.items()
     }
     return {preset: one for preset, one in found.items() if one is not None}
+
+
+@contextmanager
+def _collapse_told(preset: str, collapses: dict[str, str]) -> Iterator[None]:
+    """Keep the warning of a collapsed selector for the page; all others go their way."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SelectorCollapse)
+        yield
+    for one in caught:
+        if issubclass(one.category, SelectorCollapse):
+            collapses[preset] = str(one.message)
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 @contextmanager

@@ -125,6 +125,8 @@ def about_p(demo: Demo) -> Iterator[str]:
             f"{name}: p is {fraction(true)} on average for invariant links and {fraction(false)} "
             f"for spurious ones, so it {_tells_apart(true - false)}."
         )
+    for name, message in demo.collapses.items():
+        yield f"{name} was warned while it trained: {message}"
 
 
 def about_precision(demo: Demo) -> Iterator[str]:

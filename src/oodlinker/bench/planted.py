@@ -11,7 +11,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -107,67 +109,86 @@ def inner_mean(worlds: Worlds, cell: Callable[[Worlds], dict[tuple[str, str], fl
     return sum(values) / len(values)
 
 
-def trivial(worlds: Worlds) -> Iterator[tuple[str, dict[tuple[str, str], float], float]]:
-    """All methods without parameters."""
-    dims = Dims.of(worlds.train)
-    for name, make in HEURISTICS.items():
-        began = time.perf_counter()
-        yield name, measure(make(dims), worlds), time.perf_counter() - began
-
-
 @dataclass(frozen=True)
-class Record:
-    """The results file, as one seed of the study writes it."""
+class Task:
+    """One run: a trivial method (no model settings), or a cell of the study.
 
-    out: Path
+    Args:
+        seed: of the worlds and of training.
+        method: catalog name.
+        variant: name of the cell.
+        values: model settings; None for trivial methods.
+        beta: price of a nat.
+        train: training settings.
+        inner: leave one training domain out instead of testing.
+    """
+
     seed: int
-    commit: str
-    done: set[tuple[str, ...]]
+    method: str
+    variant: str = ""
+    values: Values | None = None
+    beta: float = 0.0
+    train: TrainConfig = TrainConfig()
+    inner: bool = False
 
-    def holds(self, method: str, variant: str) -> bool:
-        """Whether a run is in the file already."""
-        return ("planted", "strict", method, variant, "", str(self.seed)) in self.done
+    def run(self, commit: str) -> list[Result]:
+        """Do it, on one thread: the processes share the cores."""
+        torch.set_num_threads(1)
+        began = time.perf_counter()
+        worlds = planted(seed=self.seed)
+        values = self._values(worlds)
+        spent = time.perf_counter() - began
+        return [
+            Result(
+                *("planted", "strict", world, self.method, self.variant, "", self.seed, metric),
+                value,
+                spent,
+                "ok",
+                commit,
+            )
+            for (world, metric), value in values.items()
+        ]
 
-    def save(
-        self, method: str, variant: str, values: Mapping[tuple[str, str], float], spent: float
-    ) -> None:
-        """Append a run, unless it is there."""
-        if self.holds(method, variant):
-            return
-        rows = []
-        for (world, metric), value in values.items():
-            head = ("planted", "strict", world, method, variant, "", self.seed, metric)
-            rows.append(Result(*head, value, spent, "ok", self.commit))
-        append_results(self.out, rows)
-        text = ", ".join(f"{row.world} {row.metric} {row.value:.3f}" for row in rows)
-        sys.stdout.write(f"seed {self.seed}  {method} ({variant})  {text}  {spent:.0f} s\n")
-        sys.stdout.flush()
+    def _values(self, worlds: Worlds) -> dict[tuple[str, str], float]:
+        if self.values is None:
+            return measure(HEURISTICS[self.method](Dims.of(worlds.train)), worlds)
+        settings = self.values
+
+        def cell(one: Worlds) -> dict[tuple[str, str], float]:
+            return run_variant(one, settings, self.beta, self.train, self.seed)
+
+        return {("inner", "auc"): inner_mean(worlds, cell)} if self.inner else cell(worlds)
 
 
-def study(out: Path, seeds: range, *, inner: bool, chosen: str, commit: str) -> None:
-    """Run what the results file does not hold yet."""
-    done = {row.run for row in read_results(out)}
+def tasks(seeds: range, *, inner: bool, chosen: str) -> Iterator[Task]:
+    """All runs of a study."""
     for seed in seeds:
-        worlds = planted(seed=seed)
-
-        record = Record(out, seed, commit, done)
         if not inner and not chosen:
-            for name, values, spent in trivial(worlds):
-                record.save(name, "", values, spent)
-        for name, settings, beta, config in variants(chosen):
+            for name in HEURISTICS:
+                yield Task(seed, name)
+        for name, values, beta, config in variants(chosen):
             variant = f"{name}, one training domain left out" if inner else name
-            if record.holds("ood-linker", variant):
-                continue
-            began = time.perf_counter()
-            if inner:
-                value = inner_mean(
-                    worlds,
-                    lambda one: run_variant(one, settings, beta, config, seed),  # noqa: B023
-                )
-                found = {("inner", "auc"): value}
-            else:
-                found = run_variant(worlds, settings, beta, config, seed)
-            record.save("ood-linker", variant, found, time.perf_counter() - began)
+            yield Task(seed, "ood-linker", variant, values, beta, config, inner)
+
+
+def study(out: Path, planned: Iterator[Task], workers: int, commit: str) -> None:
+    """Run what the results file does not hold yet; each run is saved when it ends."""
+    done = {row.run for row in read_results(out)}
+    missing = [
+        task
+        for task in planned
+        if ("planted", "strict", task.method, task.variant, "", str(task.seed)) not in done
+    ]
+    # Long runs first, so that no worker ends alone.
+    missing.sort(key=lambda task: ("pairs" not in task.variant, "all links" in task.variant))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for future in as_completed([pool.submit(task.run, commit) for task in missing]):
+            rows = future.result()
+            append_results(out, rows)
+            found = ", ".join(f"{row.world} {row.metric} {row.value:.3f}" for row in rows)
+            head = f"seed {rows[0].seed}  {rows[0].method} ({rows[0].variant})"
+            sys.stdout.write(f"{head}  {found}  {rows[0].seconds:.0f} s\n")
+            sys.stdout.flush()
 
 
 def main() -> int:
@@ -178,12 +199,12 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--inner", action="store_true", help="leave one training domain out")
     parser.add_argument("--only", default="", help="only variants whose name holds this")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="processes, one thread each")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
     seeds = range(options.first_seed, options.first_seed + options.seeds)
+    planned = tasks(seeds, inner=options.inner, chosen=options.only)
     try:
-        study(options.out, seeds, inner=options.inner, chosen=options.only, commit=current_commit())
+        study(options.out, planned, options.workers, current_commit())
     except OODLinkerError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
