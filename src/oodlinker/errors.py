@@ -113,8 +113,8 @@ class BadMethod(OODLinkerError):
     code = "bad-method"
 
 
-class NotFitted(OODLinkerError):
-    """A call that needs a fitted linker before there is one."""
+class NotFitted(OODLinkerError, AttributeError):
+    """A call that needs a fitted linker before there is one; `hasattr` takes it for a no."""
 
     code = "not-fitted"
 
@@ -141,6 +141,13 @@ class TrainingDiverged(OODLinkerError):
     """A loss that is no longer finite; the last good state is kept."""
 
     code = "training-diverged"
+    exit_code = 1
+
+
+class NotEnoughMemory(OODLinkerError):
+    """More memory is needed than the machine has."""
+
+    code = "not-enough-memory"
     exit_code = 1
 
 

@@ -27,7 +27,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
     """Replace a file atomically and durably."""
     temporary = _temporary(path)
     try:
@@ -41,6 +41,30 @@ def write_bytes(path: Path, content: bytes) -> None:
             temporary.unlink()
         raise _unwritable(path, error) from error
     sync_folder(path.parent)
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Fill a file under a temporary name; it replaces `target` when the block ends well.
+
+    Raises:
+        BadFile: it cannot be written there.
+    """
+    temporary = _temporary(target)
+    try:
+        _remove_leftovers(target)
+        yield temporary
+        _sync_path(temporary)
+        temporary.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise _unwritable(target, error) from error
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_folder(target.parent)
 
 
 def write_text(path: Path, content: str) -> None:
@@ -127,14 +151,22 @@ def check_free(target: Path, *, force: bool) -> None:
         )
 
 
+def hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file of a folder but its manifest, by name.
+
+    Hidden files (locks, temporaries) are left out; manifests of inner folders are not.
+    """
+    inner = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {
+        path.as_posix(): sha256(folder / path)
+        for path in inner
+        if path != Path(MANIFEST) and not any(part.startswith(".") for part in path.parts)
+    }
+
+
 def write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
     """Write `manifest.json`: the facts, and the SHA-256 of every other file of the folder."""
-    files = {
-        path.relative_to(folder).as_posix(): sha256(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
-    }
-    write_json(folder / MANIFEST, {**facts, "files": files})
+    write_json(folder / MANIFEST, {**facts, "files": hashes(folder)})
 
 
 @contextmanager
@@ -161,6 +193,42 @@ def lock(folder: Path) -> Iterator[None]:
                 where=str(folder),
             ) from None
         yield
+
+
+def append_text(path: Path, text: str) -> None:
+    """Add to the end of a log; a killed process leaves at most a part of its last line.
+
+    It is durable only after `sync_file`.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as handle:
+            handle.write(text)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def sync_file(path: Path) -> None:
+    """Make what was appended to a log durable."""
+    _sync_path(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, durably; it may be gone already."""
+    try:
+        _remove(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the temporaries that killed writers left in a folder."""
+    for path in folder.glob(".*.tmp-*"):
+        owner = path.name.rpartition("-")[2]
+        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
+            _remove(path)
 
 
 def sync_folder(folder: Path) -> None:

@@ -46,7 +46,6 @@ def only_true_links(world: World) -> World:
         dst=world.dst[kept],
         domain=world.domain[kept],
         invariant=world.invariant[kept],
-        _made={},
     )
 
 

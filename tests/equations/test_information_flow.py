@@ -21,9 +21,7 @@ def _rewired(world, step):
     rows = torch.arange(world.step_ptr[step] + 1, world.step_ptr[step + 1])
     dst = world.dst.clone()
     dst[rows] = dst[rows].flip(0).roll(1)
-    return replace(
-        world, dst=torch.maximum(world.src, dst), src=torch.minimum(world.src, dst), _made={}
-    )
+    return replace(world, dst=torch.maximum(world.src, dst), src=torch.minimum(world.src, dst))
 
 
 def _trace(model, world):

@@ -11,7 +11,7 @@ from equations.oracle import Oracle
 from oodlinker.models.contract import Context, Dims
 from oodlinker.models.ood_linker import OODLinker, OODLinkerConfig
 from oodlinker.models.selector import logistic_noise
-from oodlinker.testing import random_world
+from oodlinker.testing import check_method, random_world
 
 SMALL = OODLinkerConfig(
     hidden=7, head="symmetric", gate="soft", prior_support="links", kl_reduction="query_mean"
@@ -116,3 +116,17 @@ def _assert_close(ours, truth, tolerance, what):
     assert error <= tolerance * largest, (
         f"{what}: off by {error / largest:.1e} of its largest entry"
     )
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_reading_keeps_the_contract(name):
+    """house.md, "The contract of a method", for each reading and not only for the default."""
+    edges = OPTIONS[name].edge_code == "links"
+
+    def make(dims: Dims) -> OODLinker:
+        config = OPTIONS[name]
+        if edges and not dims.edge:  # worlds without link features cannot sum them
+            config = replace(config, edge_code="off")
+        return OODLinker(dims, config)
+
+    check_method(make, kinds=("directed",), rules=("fold-equals-rollout", "ignores-the-future"))

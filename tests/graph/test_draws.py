@@ -1,5 +1,5 @@
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oodlinker.graph.draws import Barred, choose, ragged, shuffled_within
@@ -8,6 +8,7 @@ from oodlinker.rng import generator
 groups = st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), min_size=0, max_size=12)
 
 
+@settings(deadline=None)
 @given(groups, st.integers(0, 1000))
 def test_choose_gives_each_group_what_it_wants_and_nothing_twice(wanted, seed):
     size = torch.tensor([one for one, _ in wanted], dtype=torch.int64)
@@ -41,6 +42,7 @@ def test_chosen_numbers_come_in_random_order():
         assert abs(float(first.mean()) - (size - 1) / 2) < 5 * size / rounds**0.5
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sets(st.integers(0, 14), max_size=15), min_size=1, max_size=6),
 )

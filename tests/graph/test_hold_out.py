@@ -206,7 +206,7 @@ def test_a_domain_that_does_not_exist_lists_those_that_do():
     assert "'A', 'B', 'C'" in caught.value.remedy
 
 
-def test_a_protocol_that_does_not_exist_is_refused(monkeypatch):
+def test_a_protocol_that_does_not_exist_is_refused():
     with pytest.raises(BadProtocol, match="no protocol 'fair'"):
         hold_out.__wrapped__(random_graph(0, "undirected"), protocol="fair")
 
@@ -261,7 +261,6 @@ def test_inner_worlds_never_touch_the_test_world_or_test_steps(protocol):
     train = replace(
         outer.train,
         dst=torch.where(torch.arange(len(outer.train.dst)) < stop, outer.train.dst, 29),
-        _made={},
     )
     edited = replace(outer, train=train, shifted=None)
     for code in (0, 2):

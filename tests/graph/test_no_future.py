@@ -4,8 +4,6 @@ Step boundaries, ids, the number of nodes and of links, and what was fitted stay
 link of the last steps gets other ends and another domain.
 """
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -100,7 +98,7 @@ def test_ranked_candidates_do_not_look_at_the_step_they_are_drawn_for(kind):
 
 
 def test_the_training_set_holds_no_step_of_a_test():
-    worlds = replace(both_worlds("undirected", "strict")[0])
+    worlds = both_worlds("undirected", "strict")[0]
     training = worlds.training_set()
     assert training.world.num_steps == EDITED
     assert int(training.world.pairs.step.max()) < EDITED

@@ -3,7 +3,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oodlinker.errors import BadSplit
@@ -121,6 +121,7 @@ broken = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(
     st.one_of(whole, broken),
     st.sampled_from(["auto", "distinct", 1, 3, 7, 30, "width:2.5", "width:1000"]),
@@ -148,6 +149,7 @@ def test_every_time_has_a_step_and_every_step_a_first_time(values, rule):
     assert again == grid
 
 
+@settings(deadline=None)
 @given(whole, st.sampled_from(["year", "month", "week", "day", "hour", "7d"]))
 def test_grids_of_seconds_survive_a_file(values, rule):
     grid = assign_steps(torch.tensor(values), "s", rule)

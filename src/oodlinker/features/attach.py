@@ -76,10 +76,10 @@ def attach_counts(worlds: Worlds) -> Worlds:
     if worlds.protocol == "published":
         counts = CountFeatures.fit_all_time(*both)
         everything = counts.features(*both)
-        made = [replace(world, features=everything, _made={}) for world in both]
+        made = [replace(world, features=everything) for world in both]
     else:
         counts = CountFeatures.fit(worlds.train, worlds.split.train)
-        made = [replace(world, features=counts.features(world), _made={}) for world in both]
+        made = [replace(world, features=counts.features(world)) for world in both]
     return replace(
         worlds,
         train=made[0],

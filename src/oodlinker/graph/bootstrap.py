@@ -118,7 +118,7 @@ def paired_bootstrap(
         raise ValueError("no step has both positives and negatives")
     observed, drawn = float(gain[0] / counted[0]), (gain / counted)[1:]
     drawn = drawn[~drawn.isnan()]
-    low, high = drawn.quantile(torch.tensor(INTERVAL).double()).tolist()
+    low, high = drawn.quantile(torch.tensor(INTERVAL, dtype=torch.float64)).tolist()
     share = float((drawn <= 0).double().mean())
     return Comparison(observed, low, high, share, int(drawn.numel()))
 

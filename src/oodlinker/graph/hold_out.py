@@ -171,7 +171,7 @@ def _measured(worlds: Worlds, held: int | None, steps: range) -> Worlds:
         pairs, drawn = evaluation_pairs(
             world, worlds.protocol, steps, worlds.data_seed, domain=domain
         )
-        made[role] = replace(world, pairs=pairs, _made={})
+        made[role] = replace(world, pairs=pairs)
         tests = worlds.shifted_test_steps or worlds.split.test_steps
         tested = [one for step, one in zip(steps, drawn, strict=True) if step in tests]
         notes |= {
@@ -190,8 +190,8 @@ def _filtered(inner: Worlds, source: Pairs, stored: Pairs, code: int) -> Worlds:
     usable = source.of_steps(seen)
     return replace(
         inner,
-        train=replace(inner.train, pairs=stored.take(stored.domain != code), _made={}),
-        shifted=replace(inner.shifted, pairs=stored.take(stored.domain == code), _made={}),
+        train=replace(inner.train, pairs=stored.take(stored.domain != code)),
+        shifted=replace(inner.shifted, pairs=stored.take(stored.domain == code)),
         pair_source=StoredPairs(usable.take(usable.domain != code)),
     )
 

@@ -84,7 +84,7 @@ class World:
     invariant: Bool[Tensor, " link"] | None
     features: NodeFeatures
     pairs: Pairs
-    _made: dict[str, object] = field(default_factory=dict, repr=False)
+    _made: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def num_steps(self) -> int:
@@ -132,7 +132,6 @@ class World:
             edge_feat=None if self.edge_feat is None else self.edge_feat[links],
             invariant=None if self.invariant is None else self.invariant[links],
             pairs=self.pairs.of_steps(range(num_steps)),
-            _made={},
         )
 
     def in_dtype(self, dtype: torch.dtype) -> "World":
@@ -141,7 +140,7 @@ class World:
         if self.features.value.dtype == dtype and edge_feat is self.edge_feat:
             return self
         features = replace(self.features, value=self.features.value.to(dtype))
-        return replace(self, features=features, edge_feat=edge_feat, _made={})
+        return replace(self, features=features, edge_feat=edge_feat)
 
     def with_links(self, chosen: Bool[Tensor, " link"], *, name: str) -> "World":
         """The same world under another name, with some of its links only; pairs stay."""
@@ -155,7 +154,6 @@ class World:
             domain=self.domain[chosen],
             edge_feat=None if self.edge_feat is None else self.edge_feat[chosen],
             invariant=None if self.invariant is None else self.invariant[chosen],
-            _made={},
         )
 
     def once(self, key: str, make: Callable[["World"], Made]) -> Made:

@@ -98,7 +98,7 @@ class _Recursion(torch.autograd.Function):
                 allow_unused=True,
             )
             if of_before is not None:
-                # `after` may be `before` plus a constant: then of_before is a part of of_sums itself.
+                # Where `after` is `before` plus a constant, of_before is a part of of_sums itself.
                 of_sums.index_add_(0, ctx.plan.previous[rows], of_before.clone())
             totals = [
                 new if old is None else old if new is None else old + new

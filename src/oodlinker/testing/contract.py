@@ -149,7 +149,7 @@ def welcomes_new_nodes(case: Case) -> None:
     asked = random_pairs(3, old + 4, case.world.num_src, range(last, last + 2))
     late = replace(case, pairs=replace(asked, dst=old + asked.dst % 4))
     if model.spec.state == "sums":
-        larger = replace(case, world=replace(case.world, num_nodes=old + 4, _made={}))
+        larger = replace(case, world=replace(case.world, num_nodes=old + 4))
         require_equal(
             late.last_logits(model, grown),
             late.last_logits(model, larger.after(model, range(last))),

@@ -113,7 +113,6 @@ def relabel(world: World, pairs: Pairs, seed: int, *, nodes: bool = True) -> tup
         invariant=None if world.invariant is None else world.invariant[order],
         features=_renumbered(world.features, number),
         pairs=replace(world.pairs, src=number[world.pairs.src], dst=number[world.pairs.dst]),
-        _made={},
     )
     return changed, pairs
 
@@ -145,7 +144,6 @@ def edit_future(world: World, step: int, seed: int) -> World:
         else torch.cat([world.invariant[:kept], ~world.invariant[kept:]]),
         features=replace(world.features, value=torch.where(late_feat, noise, value)),
         pairs=replace(world.pairs, label=~world.pairs.label),
-        _made={},
     )
 
 

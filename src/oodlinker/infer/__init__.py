@@ -1,0 +1,1 @@
+"""Scoring without training: a trained method, everything that is known, and new pairs."""

@@ -1,0 +1,1 @@
+"""What the numbers say: reports, figures and pages."""
