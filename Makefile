@@ -11,7 +11,7 @@ WORKERS ?= 2
 .PHONY: demo test lint types bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/oodlinker demo --out demo --force
+	$(BIN)/oodlinker demo --out demo
 
 test: lint types
 	$(BIN)/pytest -n $(WORKERS) -m "not long"

@@ -81,8 +81,8 @@ def test_unknown_model_key_names_the_legal_ones() -> None:
 def test_unknown_objective_and_preset_name_those_that_exist() -> None:
     with pytest.raises(BadConfig, match="Did you mean 'bottleneck'"):
         objective_class("bottlneck")
-    with pytest.raises(BadConfig, match="Did you mean 'literal'"):
-        preset("ood-linker", "litteral")
+    with pytest.raises(BadConfig, match="Did you mean 'paper-form'"):
+        preset("ood-linker", "paper")
 
 
 def test_every_method_has_a_default_preset() -> None:

@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from oodlinker import testing
     from oodlinker.catalog import MODELS, OBJECTIVES, methods
-    from oodlinker.data.planted import planted
+    from oodlinker.data.planted import PlantedConfig, planted
     from oodlinker.data.read import read_links
     from oodlinker.data.store import load_graph, save_graph
     from oodlinker.features.attach import hold_out
@@ -34,6 +34,7 @@ _HOMES = {
     "MODELS": "oodlinker.catalog",
     "OBJECTIVES": "oodlinker.catalog",
     "methods": "oodlinker.catalog",
+    "PlantedConfig": "oodlinker.data.planted",
     "planted": "oodlinker.data.planted",
     "read_links": "oodlinker.data.read",
     "load_graph": "oodlinker.data.store",
@@ -50,6 +51,7 @@ __all__ = [
     "MODELS",
     "OBJECTIVES",
     "Linker",
+    "PlantedConfig",
     "TemporalGraph",
     "Worlds",
     "__version__",

@@ -11,12 +11,13 @@ import torch
 
 from insight.html_check import check_alone
 from oodlinker.bench import demo_words
-from oodlinker.bench.demo import run_demo, write_demo
+from oodlinker.bench.demo import results, run_demo, write_demo
 from oodlinker.bench.demo_export import export_planted, nodes_path
 from oodlinker.bench.demo_run import FULL, METHOD, PRESETS, QUICK, make_demo
 from oodlinker.bench.results import read_results
 from oodlinker.data.planted import planted, planted_graph
 from oodlinker.data.planted_config import PlantedConfig
+from oodlinker.data.read import read_links
 from oodlinker.errors import AlreadyExists, BadFile
 from oodlinker.insight.report import NOT_CALIBRATED
 
@@ -84,6 +85,14 @@ def test_the_results_are_those_of_the_page(shown, demo):
     assert all(f"{row.value:.3f}" in text for row in rows if row.metric == "auc")
 
 
+def test_the_seconds_of_a_result_are_those_of_training_and_scoring(demo):
+    rows, told = results(demo), demo.report.rows
+    assert set(demo.training) == set(PRESETS)
+    assert all(one > 0 for one in demo.training.values())
+    for row, scored in zip(rows, told, strict=True):
+        assert row.seconds == scored.seconds + demo.training.get(scored.variant, 0.0)
+
+
 def test_a_second_demo_replaces_the_files_of_the_first_and_no_others(demo, tmp_path):
     (tmp_path / "report.html").write_text("old")
     (tmp_path / "notes.txt").write_text("mine")
@@ -120,15 +129,17 @@ def test_exported_links_are_the_planted_ones(tmp_path):
     assert [row["invariant"] == "1" for row in rows] == graph.invariant.tolist()
 
 
-def test_exported_features_come_back_bit_for_bit(tmp_path):
+def test_exported_files_are_read_back_as_the_planted_graph(tmp_path):
+    """README's own-data example: the reader finds the features by itself, bit for bit."""
     worlds = planted(PlantedConfig(people=60, communities=4, positives=20, steps=8), seed=1)
-    _, path = export_planted(worlds, tmp_path / "links.csv")
-    header, *rows = csv.reader(path.read_text().splitlines())
+    path, nodes = export_planted(worlds, tmp_path / "links.csv")
+    read = read_links(path, nodes=nodes, invariant="invariant", tell=lambda _: None)
     graph = planted_graph(worlds)
-    assert header == ["id", *graph.node_feat_names]
-    assert [row[0] for row in rows] == graph.ids.external(range(graph.num_nodes))
-    value = torch.tensor([[float(one) for one in row[1:]] for row in rows])
-    assert torch.equal(value, graph.node_feat.value)
+    every = range(graph.num_nodes)
+    assert read.ids.external(every) == graph.ids.external(every)
+    assert torch.equal(read.node_feat.value, graph.node_feat.value)
+    assert torch.equal(read.src, graph.src)
+    assert torch.equal(read.invariant, graph.invariant)
 
 
 def test_export_can_be_told_to_replace(tmp_path):

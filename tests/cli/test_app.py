@@ -37,9 +37,10 @@ def examples(name: str) -> list[str]:
 
 
 def test_the_commands_are_those_of_the_interface():
-    assert sorted(
-        ["methods", "demo", "data import", "data info", "train", "evaluate", "predict"]
-    ) == NAMES
+    assert (
+        sorted(["methods", "demo", "data import", "data info", "train", "evaluate", "predict"])
+        == NAMES
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 
 import pandas
@@ -10,6 +11,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oodlinker.data.read import read_links
 from oodlinker.errors import BadColumn, BadFile, BadId, BadRows, BadTime, OODLinkerError
@@ -105,6 +108,32 @@ def test_rows_are_numbered_as_a_spreadsheet_shows_them(refusal):
     listed = str(refusal("links.csv", content))
     assert 'row 6: "ann" has 1 column where' in listed
     assert 'row 8, column "year": "20O6"' in listed
+
+
+RECORDS = {
+    b"ann,bob,2005,x\n": True,
+    b"\n": True,
+    b'"a\nnn","b\n\nob",2005,"x,y"\n': True,
+    b'a"nn,bob,2005,x\n': True,
+    b"ann,bob\n": False,
+    b"ann,bob,2005,x,y\n": False,
+    b"ann,bob,20O6,x\n": False,
+    b"ann,,2005,x\n": False,
+    b"b\xe9a,bob,2005,x\n": False,
+    b'"ann"n,bob,2005,x\n': False,
+}
+
+
+@given(st.lists(st.sampled_from(list(RECORDS)), max_size=19))
+@settings(max_examples=30, deadline=None)
+def test_row_numbers_are_right_whatever_stands_before(tmp_path_factory, records):
+    path = tmp_path_factory.mktemp("rows") / "links.csv"
+    path.write_bytes(HEADER + GOOD + b"".join(records) + b"ann,bob,soon,x\n")
+    expected = [row for row, record in enumerate(records, start=3) if not RECORDS[record]]
+    with pytest.raises(BadRows) as caught:
+        read_links(path, tell=quiet)
+    found = [int(row) for row in re.findall(r"row (\d+)[:,]", str(caught.value))]
+    assert found == [*expected, len(records) + 3]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oodlinker.data.read import read_links
+from oodlinker.errors import BadConfig
 from oodlinker.graph.ids import NodeIds
 from oodlinker.graph.temporal import TemporalGraph
 
@@ -229,6 +230,25 @@ def test_self_loops_are_counted_and_dropped_when_told():
     assert (len(kept), kept.notes["self_loops"]) == (6, 1)
     assert (len(dropped), dropped.notes["self_loops"]) == (5, 1)
     assert not (dropped.src == dropped.dst).any()
+
+
+def test_self_loops_that_are_dropped_leave_nothing_behind():
+    """Their nodes go with them, and their ids have no say in the type of the others."""
+    frame = pandas.DataFrame({"src": ["1", "x"], "dst": ["2", "x"], "time": [1, 2]})
+    assert read_links(frame, self_loops="drop", tell=quiet).ids.values.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("delimiter", "sign"), [("|", "|"), ("\\t", "\t"), ("~", "~")])
+def test_a_delimiter_can_be_named(tmp_path, expected, delimiter, sign):
+    path = written(tmp_path, "links.txt", as_csv(separator=sign))
+    graph = read_links(path, delimiter=delimiter, tell=quiet)
+    assert graph.fingerprint() == expected.fingerprint()
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n"])
+def test_a_delimiter_is_one_plain_character(tmp_path, delimiter):
+    with pytest.raises(BadConfig, match="delimiter"):
+        read_links(written(tmp_path, "a.csv", as_csv()), delimiter=delimiter, tell=quiet)
 
 
 def test_duplicates_are_counted_and_dropped_when_told():

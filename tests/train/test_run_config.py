@@ -16,20 +16,21 @@ from train.small_training import built
 
 
 def test_own_values_lie_over_the_preset_and_the_preset_over_the_defaults() -> None:
-    made = RunConfig.resolve("ood-linker", {"preset": "paper", "train": {"lr": 0.5}})
-    assert (made.train.lr, made.train.optimizer, made.train.clip) == (0.5, "adam", 5.0)
+    tree = {"preset": "paper-form", "model": {"time_dim": 4}}
+    made = RunConfig.resolve("ood-linker", tree).model
+    assert (made.time_dim, made.head, made.hidden) == (4, "concat", 64)
 
 
 def test_resolved_values_resolve_to_themselves_through_toml() -> None:
     """config.toml holds every value: defaults or presets that change later change no run."""
-    made = RunConfig.resolve("ood-linker", {"preset": "literal", "seed": 4})
+    made = RunConfig.resolve("ood-linker", {"preset": "paper-form", "seed": 4})
     tree = tomllib.loads(write_toml(made.to_mapping()))
     assert RunConfig.resolve("ood-linker", tree) == made
 
 
 def test_objective_is_the_methods_own_unless_another_is_named() -> None:
     assert RunConfig.resolve("ood-linker").objective == Bottleneck()
-    named = RunConfig.resolve("ood-linker", {"preset": "paper", "objective": {"name": "erm"}})
+    named = RunConfig.resolve("ood-linker", {"preset": "paper-form", "objective": {"name": "erm"}})
     assert (named.objective_name, named.objective) == ("erm", ERM())
 
 

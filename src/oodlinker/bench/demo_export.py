@@ -32,7 +32,9 @@ def export_planted(worlds: Worlds, path: Path, *, force: bool = False) -> tuple[
     if not force:
         check_export(path)
     graph = planted_graph(worlds)
-    files.write_text(nodes_path(path), _csv(["id", *graph.node_feat_names], _node_rows(graph)))
+    # The reader takes node columns that begin so for features without being told.
+    header = ["id", *(f"feat_{name}" for name in graph.node_feat_names)]
+    files.write_text(nodes_path(path), _csv(header, _node_rows(graph)))
     files.write_text(path, _csv(LINKS, _link_rows(graph)))
     return path, nodes_path(path)
 

@@ -118,7 +118,8 @@ _PRECISION = (
 )
 _NEXT = (
     "The planted links can be written as files and walked through like links of your own; with "
-    "yours, name the columns that hold who, whom, when and in which domain."
+    "yours, name the columns that hold who, whom, when and in which domain. There every link is a "
+    "question, those to hubs too, so the scores are not those of this page."
 )
 _COMMANDS = """\
 oodlinker demo --export links.csv

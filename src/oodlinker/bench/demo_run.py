@@ -63,6 +63,7 @@ class Demo:
         report: scores of all methods.
         curves: losses of the trained ones, by preset.
         selections: p of the links of the shifted world, of those that select.
+        training: seconds that each training took, by preset.
         collapses: warnings of a selector that weighed all links alike for a while, by preset.
         seconds: what all of it took.
     """
@@ -72,6 +73,7 @@ class Demo:
     report: EvaluationReport
     curves: dict[str, LossCurve]
     selections: dict[str, Selection]
+    training: dict[str, float]
     collapses: dict[str, str]
     seconds: float
 
@@ -79,7 +81,14 @@ class Demo:
 def make_demo(
     *, seed: int = 0, threads: int | None = None, quick: bool = False, show: bool = True
 ) -> Demo:
-    """Plant, train, watch and evaluate; nothing is written or printed."""
+    """Plant, train, watch and evaluate; nothing is written or printed.
+
+    Args:
+        seed: of the world and of training.
+        threads: of torch while it lasts; None takes one, see `run_demo`.
+        quick: a small world and few epochs.
+        show: whether a terminal shows progress.
+    """
     scale = QUICK if quick else FULL
     began = time.perf_counter()
     with _threads(threads):
@@ -87,13 +96,14 @@ def make_demo(
         watch = ShiftedWatch(worlds, every=scale.watch_every)
         models: dict[tuple[str, str], LinkModel] = {}
         curves: dict[str, LossCurve] = {}
+        training: dict[str, float] = {}
         collapses: dict[str, str] = {}
         for number, preset in enumerate(PRESETS, start=1):
             title = f"training {preset} ({number} of {len(PRESETS)})"
             curves[preset] = curve = watch.curve(preset)
             settings = RunConfig.resolve(METHOD, {"preset": preset, "train": scale.train})
             with _collapse_told(preset, collapses):
-                models[METHOD, preset] = _trained(
+                models[METHOD, preset], training[preset] = _trained(
                     worlds, settings.with_seed(seed), watch, curve, title, show=show
                 )
         report = evaluate_all(
@@ -101,7 +111,7 @@ def make_demo(
         )
         selections = _selections(models, worlds)
     seconds = time.perf_counter() - began
-    return Demo(worlds, scale.world, report, curves, selections, collapses, seconds)
+    return Demo(worlds, scale.world, report, curves, selections, training, collapses, seconds)
 
 
 def _trained(
@@ -112,14 +122,16 @@ def _trained(
     title: str,
     *,
     show: bool,
-) -> LinkModel:
-    training = worlds.training_set()
+) -> tuple[LinkModel, float]:
+    """The trained method and the seconds of its epochs, without those of looking on."""
+    training, seconds = worlds.training_set(), 0.0
     dims = Dims.of(training.world)
     model = catalog.build(METHOD, dims, settings.model, seed=settings.seed)
     epochs = fit(model, settings.objective, training, settings.train, seed=settings.seed)
     for epoch in watched(epochs, settings.train.epochs, title=title, show=show):
+        seconds += epoch.seconds
         watch.look(curve, epoch, model, last=epoch.index + 1 == settings.train.epochs)
-    return model
+    return model, seconds
 
 
 def _selections(models: dict[tuple[str, str], LinkModel], worlds: Worlds) -> dict[str, Selection]:
@@ -147,8 +159,7 @@ def _collapse_told(preset: str, collapses: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _threads(threads: int | None) -> Iterator[None]:
     before = torch.get_num_threads()
-    if threads is not None:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(threads or 1)
     try:
         yield
     finally:

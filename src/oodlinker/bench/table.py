@@ -1,6 +1,7 @@
 """Tables out of results files: mean and sample standard deviation over seeds.
 
-Run as `python -m oodlinker.bench.table docs/results/planted.csv`.
+Run as `python -m oodlinker.bench.table docs/results/planted.csv`; with `--into PAGE` the table
+replaces what stands between `<!-- table: planted.csv -->` and `<!-- end -->` of a page.
 """
 
 import argparse
@@ -10,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oodlinker.bench.results import Result, read_results
-from oodlinker.errors import OODLinkerError
+from oodlinker.errors import BadFile, OODLinkerError
+from oodlinker.files import write_text
 
 NO_DEVIATION = 2  # seeds below which there is none to show
 Cell = list[float]
@@ -46,6 +48,20 @@ def markdown(rows: Sequence[Result]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
+def filled(page: str, file: str, table: str) -> str:
+    """A page with a table between the marks of a results file.
+
+    Raises:
+        BadFile: the page has no such marks.
+    """
+    opening, closing = f"<!-- table: {file} -->\n", "<!-- end -->"
+    before, found, rest = page.partition(opening)
+    _, ended, after = rest.partition(closing)
+    if not found or not ended:
+        raise BadFile(f"the page has no marks {opening.strip()} and {closing}", "Add them.")
+    return f"{before}{opening}{table}{closing}{after}"
+
+
 def _place(column: tuple[str, str]) -> tuple[int, int, str]:
     metrics = ["auc", "ap", "mrr", "precision"]
     world, metric = column
@@ -77,9 +93,16 @@ def main() -> int:
     """Print the table of a file."""
     parser = argparse.ArgumentParser(description="Print a results file as a Markdown table.")
     parser.add_argument("file", type=Path)
+    parser.add_argument("--into", type=Path, help="a page with marks for this file's table")
+    options = parser.parse_args()
     try:
-        rows = read_results(parser.parse_args().file)
-        sys.stdout.write(markdown(rows) if rows else "no rows\n")
+        rows = read_results(options.file)
+        table = markdown(rows) if rows else "no rows\n"
+        if options.into is None:
+            sys.stdout.write(table)
+        else:
+            page = options.into.read_text(encoding="utf-8")
+            write_text(options.into, filled(page, options.file.name, table))
     except OODLinkerError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

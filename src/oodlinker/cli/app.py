@@ -16,7 +16,7 @@ from oodlinker.cli import (
     predict,
     train,
 )
-from oodlinker.cli.failures import INTERRUPTED, Voice, terminated_like_interrupted
+from oodlinker.cli.failures import FAILED, INTERRUPTED, Voice, terminated_like_interrupted
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _DEBUG, _JSON = "--debug", "--json"
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = app(typed, prog_name="oodlinker", standalone_mode=False)
             sys.stdout.flush()
         except BaseException as error:
-            if isinstance(error, SystemExit):
-                raise
+            if isinstance(error, SystemExit):  # how the parser ends when nobody reads on
+                return error.code if isinstance(error.code, int) else FAILED
             return voice.tell(error)
     if code == INTERRUPTED:  # the parser swallows Ctrl-C
         return voice.tell(KeyboardInterrupt())

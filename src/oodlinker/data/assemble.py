@@ -1,7 +1,7 @@
 """From good staged rows to a TemporalGraph: ids numbered, links oriented and in their order."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,10 @@ def assemble(
     """
     found: dict[str, int | str] = dict(notes)
     bipartite = kind == "bipartite"
+    if kind != "bipartite":
+        good, loops = _without_loops(db, good, keep["self_loops"])
+        found |= loops
     id_type = _make_links(db, good, nodes)
-    found |= _drop_loops(db, kind, keep["self_loops"])
     if nodes:
         found["nodes_without_side"] = keep_nodes(db, nodes, id_type, bipartite=bipartite)
     ids = number_ids(db, bipartite=bipartite, described=nodes is not None)
@@ -112,35 +114,33 @@ def _label_type(db: Database, columns: list[tuple[str, str, str]]) -> str:
     return "BIGINT" if are_integers(db, columns) else "VARCHAR"
 
 
-def _drop_loops(db: Database, kind: Kind, keep: bool) -> dict[str, int | str]:
-    if kind == "bipartite":
-        return {}
-    loops, links = db.one("SELECT count(*) FILTER (src = dst), count(*) FROM links")
-    if keep:
-        return {"self_loops": loops}
+def _without_loops(db: Database, good: Good, keep: bool) -> tuple[Good, dict[str, int | str]]:
+    """Count the self-loops, and leave them out while ids are text: theirs then have no say."""
+    loops, links = db.one(
+        f"SELECT count(*) FILTER (src = dst), count(*) FROM {good.table} WHERE {good.condition}"
+    )
+    if keep or not loops:
+        return good, {"self_loops": loops}
     if loops == links:
         raise BadRows(
             f"all {links:,} links lead from a node to itself.",
             'Keep them with --self-loops keep (self_loops="keep").',
         )
-    db.run("DELETE FROM links WHERE src = dst")
-    return {"self_loops": loops, "self_loops_dropped": loops}
+    without = replace(good, condition=f"{good.condition} AND src <> dst")
+    return without, {"self_loops": loops, "self_loops_dropped": loops}
 
 
 def _fetch(db: Database, roles: Roles, kind: Kind) -> dict[str, Any]:
     """The columns of the links, in the order of `TemporalGraph.build`."""
-    low, high = ("least", "greatest") if kind == "undirected" else ("", "")
-    ends = (
-        (f"{low}(s.number, d.number)", f"{high}(s.number, d.number)")
-        if low
-        else ("s.number", "d.number")
-    )
+    src, dst = "s.number", "d.number"
+    if kind == "undirected":
+        src, dst = f"least({src}, {dst})", f"greatest({src}, {dst})"
     has_domain = "domain" in roles.names
     features = [f"f{place}" for place in range(len(roles.features))]
     chosen = [
         "time",
-        f"{ends[0]} AS src",
-        f"{ends[1]} AS dst",
+        f"{src} AS src",
+        f"{dst} AS dst",
         *(["m.number AS domain"] if has_domain else []),
         *features,
         *(["invariant"] if "invariant" in roles.names else []),

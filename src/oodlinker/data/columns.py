@@ -103,6 +103,13 @@ def choose_roles(
     for name in [*filter(None, given.values()), *features]:
         if name not in columns:
             raise _missing(name, columns, where)
+    named_roles = [name for name in given.values() if name]
+    for name in named_roles:
+        if named_roles.count(name) > 1:
+            roles_of = " and ".join(role for role, one in given.items() if one == name)
+            raise BadColumn(
+                f'column "{name}" is named for {roles_of}.', "Name one for each.", where=where
+            )
     names: dict[str, str] = {}
     guessed: list[str] = []
     taken = {name for name in given.values() if name} | set(features)
@@ -118,12 +125,13 @@ def choose_roles(
         taken.add(found)
         if named is None:
             guessed.append(role)
-    listed = tuple(features) or _prefixed(columns)
-    return Roles(names, tuple(one for one in listed if one not in names.values()), tuple(guessed))
+    listed = tuple(dict.fromkeys(features)) or _prefixed(columns, tuple(names.values()))
+    return Roles(names, listed, tuple(guessed))
 
 
-def _prefixed(columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for one in columns if one.startswith(FEATURE_PREFIX)))
+def _prefixed(columns: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+    found = (one for one in columns if one.startswith(FEATURE_PREFIX) and one not in taken)
+    return tuple(dict.fromkeys(found))
 
 
 def _guess(role: str, columns: Sequence[str], where: str) -> str | None:

@@ -91,6 +91,7 @@ class Database:
 
         Raises:
             BadFile: the statement failed.
+            KeyboardInterrupt: Ctrl-C while it ran.
         """
         try:
             rows: list[tuple[Any, ...]] = self._connection.execute(sql, parameters).fetchall()
@@ -139,8 +140,10 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _explained(error: Exception, where: str) -> BadFile:
+def _explained(error: Exception, where: str) -> BaseException:
     message = str(error)
+    if "interrupted" in message.lower() and "query" in message.lower():
+        return KeyboardInterrupt()  # DuckDB makes an error of its own out of Ctrl-C
     for marks, what, remedy in _EXPLAINED:
         if any(mark in message for mark in marks):
             return BadFile(what, remedy, where=where)

@@ -5,7 +5,9 @@ keep their numbers.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, repeat
+
+import numpy as np
 
 from oodlinker.data.database import Database, quoted
 from oodlinker.data.sources import Source
@@ -46,14 +48,14 @@ def each_line(db: Database, source: Source) -> Iterator[str | None]:
     yield from _in_place((line for (line,) in rows), clear_rejected(db))
 
 
-def clear_rejected(db: Database) -> frozenset[int]:
-    """Forget the rejected lines of the last scan and give back their numbers."""
+def clear_rejected(db: Database) -> np.ndarray:
+    """Forget the rejected lines of the last scan and give back their numbers, ascending."""
     if not has_rejected(db):
-        return frozenset()
-    rows = db.run(f"SELECT DISTINCT line FROM {REJECTS}")
+        return np.empty(0, dtype=np.int64)
+    rows = db.arrays(f"SELECT DISTINCT CAST(line AS BIGINT) AS line FROM {REJECTS} ORDER BY line")
     db.run(f"DROP TABLE {REJECTS}")
     db.run(f"DROP TABLE {_SCANS}")
-    return frozenset(line for (line,) in rows)
+    return rows["line"]
 
 
 def has_rejected(db: Database) -> bool:
@@ -61,13 +63,20 @@ def has_rejected(db: Database) -> bool:
     return bool(db.run(f"SELECT 1 FROM duckdb_tables() WHERE table_name = '{REJECTS}'"))
 
 
-def _in_place(lines: Iterable[str | None], rejected: frozenset[int]) -> Iterator[str | None]:
-    numbers = count(1)
-    for line in lines:
-        while next(numbers) in rejected:
-            yield None
+def free_numbers(first: int, rejected: np.ndarray) -> Iterator[int]:
+    """The numbers from `first` on that are not among the rejected ones, which ascend."""
+    place = int(np.searchsorted(rejected, first))
+    for number in count(first):
+        if place < len(rejected) and rejected[place] == number:
+            place += 1
+        else:
+            yield number
+
+
+def _in_place(lines: Iterable[str | None], rejected: np.ndarray) -> Iterator[str | None]:
+    number = 0
+    for line, place in zip(lines, free_numbers(1, rejected), strict=False):
+        yield from repeat(None, place - number - 1)
         yield line or ""
-    if rejected:
-        for number in range(next(numbers), max(rejected) + 1):
-            if number in rejected:
-                yield None
+        number = place
+    yield from repeat(None, int((rejected > number).sum()))

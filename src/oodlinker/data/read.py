@@ -93,6 +93,9 @@ def read_links(
         ("self_loops", self_loops, ("keep", "drop")),
         ("duplicates", duplicates, ("keep", "drop")),
     )
+    delimiter = "\t" if delimiter == "\\t" else delimiter
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        raise BadConfig(f"the delimiter {delimiter!r} is not one plain character.", "Name one.")
     drop = on_bad_row == "drop"
     layout = Layout(columns, delimiter)
     with ExitStack() as stack, Database() as db:

@@ -2,11 +2,13 @@
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import count, islice
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
 
 from oodlinker.data.database import Database
-from oodlinker.data.lines import REJECTS, clear_rejected, each_line, has_rejected
+from oodlinker.data.lines import REJECTS, clear_rejected, each_line, free_numbers, has_rejected
 from oodlinker.data.scans import DelimitedScan, Scan
 from oodlinker.errors import BadRows, BadTime, OODLinkerError
 
@@ -48,18 +50,18 @@ class BadValue:
         return f"{shown}{self.reason}."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rejected:
     """Rows that the parser could not take apart.
 
     Args:
-        rows: their numbers.
+        rows: their numbers, ascending.
         first: the first of them.
         not_utf8: whether one of them is not UTF-8.
         open_quote: whether a quote that is not closed swallowed the rows that follow it.
     """
 
-    rows: frozenset[int] = frozenset()
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     first: tuple[BadValue, ...] = ()
     not_utf8: bool = False
     open_quote: bool = False
@@ -90,7 +92,7 @@ def take_rejected(db: Database) -> Rejected:
 
 
 def row_numbers(
-    db: Database, scan: Scan, ordinals: Sequence[int], rejected: frozenset[int]
+    db: Database, scan: Scan, ordinals: Sequence[int], rejected: np.ndarray
 ) -> dict[int, int]:
     """The row numbers of some records.
 
@@ -98,7 +100,7 @@ def row_numbers(
         db: the database that reads the file.
         scan: the file.
         ordinals: places among the records that were not rejected, from 0.
-        rejected: row numbers of those that were.
+        rejected: row numbers of those that were, ascending.
     """
     wanted = set(ordinals)
     if not scan.text_rows:
@@ -106,7 +108,7 @@ def row_numbers(
     if isinstance(scan, DelimitedScan):
         rows = _record_rows(db, scan, rejected)
     else:
-        rows = (row for row in count(scan.first_row) if row not in rejected)
+        rows = free_numbers(scan.first_row, rejected)
     limit = csv.field_size_limit(1 << 30)  # of the whole process, hence put back below
     try:
         last = max(wanted, default=-1) + 1
@@ -149,12 +151,16 @@ def _structural(kind: str, found: int | None, expected: int | None) -> str:
     return f"cannot be read ({kind.lower()})"
 
 
-def _record_rows(db: Database, scan: DelimitedScan, rejected: frozenset[int]) -> Iterator[int]:
+def _record_rows(db: Database, scan: DelimitedScan, rejected: np.ndarray) -> Iterator[int]:
     """Row numbers of the records that DuckDB took, counted as it counts: blank rows count."""
     # A line that is not UTF-8 is a record; which one is known from `rejected`.
     lines = (("?" if line is None else line) + "\n" for line in each_line(db, scan.source))
+    free = free_numbers(1, rejected)
+    taken = 0
     for row, fields in enumerate(csv.reader(lines, delimiter=scan.delimiter), start=1):
-        if row >= scan.first_row and fields and row not in rejected:
+        while taken < row:
+            taken = next(free)
+        if row >= scan.first_row and fields and row == taken:
             yield row
 
 

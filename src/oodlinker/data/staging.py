@@ -86,7 +86,7 @@ def stage(
             rows = stop
             bar.step(number + 1.0, name)
     taken = db.one(f"SELECT count(*) FROM {table} WHERE skip <> {BLANK}")[0]
-    if not taken and not any(one.rejected.rows for one in staged):
+    if not taken and not any(len(one.rejected.rows) for one in staged):
         names = ", ".join(one.scan.source.name for one in staged[:3])
         raise BadFile("there is a header at most, and no row.", "Add rows.", where=names)
     return staged
