@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import oodlinker as ol
+from oodlinker.data.planted_config import PlantedConfig
 from oodlinker.errors import (
     AlreadyExists,
     BadConfig,
@@ -168,6 +169,16 @@ def test_a_dataframe_is_told_from_pairs(fitted):
     pandas = pytest.importorskip("pandas")
     with pytest.raises(BadId, match="zip"):
         fitted.predict(pandas.DataFrame(PAIRS, columns=["src", "dst"]))
+
+
+def test_a_linker_of_planted_worlds_predicts_and_is_saved(tmp_path):
+    """Planted worlds make their graph only when it is asked for."""
+    linker = ol.Linker(**SMALL).fit(ol.planted(PlantedConfig().of_size(2_000)))
+    pairs = [("person-000", "person-001"), ("person-000", "somebody-new")]
+    probs = linker.predict(pairs)
+    assert linker.predict(pairs, at=16) == probs
+    linker.save(tmp_path / "model")
+    assert ol.Linker.load(tmp_path / "model").predict(pairs) == probs
 
 
 def test_worlds_without_a_graph_cannot_predict(worlds):

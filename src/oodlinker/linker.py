@@ -1,12 +1,9 @@
 """Linker: the front door. fit, evaluate, predict, save and load, over rooms usable alone."""
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from oodlinker import catalog
 from oodlinker.data.store import load_graph, save_graph
@@ -14,9 +11,10 @@ from oodlinker.errors import BadConfig, BadGraph, NotFitted
 from oodlinker.graph.step_grid import StepGrid
 from oodlinker.graph.temporal import TemporalGraph
 from oodlinker.graph.worlds import Worlds
-from oodlinker.infer.origin import HISTORY_KEY, check_worlds, origin_facts, source_of
+from oodlinker.infer.origin import HISTORY_KEY, check_worlds, origin_facts, source_of, with_graph
 from oodlinker.infer.pairs import ends_of
 from oodlinker.infer.session import Session, check_dims
+from oodlinker.infer.threads import used_threads
 from oodlinker.insight.evaluation import evaluate_beside
 from oodlinker.insight.report import EvaluationReport
 from oodlinker.models.contract import Dims, LinkModel
@@ -25,6 +23,8 @@ from oodlinker.train.run_config import RunConfig
 from oodlinker.train.run_folder import HistoryWriter, Run, read_run, train_run
 
 Table = Mapping[str, Any]
+DRAWS, FEWEST_DRAWS = 1000, 100
+RESAMPLED = 1_000_000_000  # pairs that are drawn again, over all draws
 
 
 class Linker:
@@ -129,11 +129,12 @@ class Linker:
                 "resume and force are about a run folder, and there is none",
                 "Name one: Linker(..., run_dir='run').",
             )
+        worlds = with_graph(worlds)
         facts = origin_facts(worlds, source=source)
-        with self._threads():
+        with used_threads(self.threads):
             if self.run_dir is None:
                 done = train_in_memory(self._method(), worlds, self.config, facts=facts)
-                self._set(done.model, worlds.graph, done.metrics, done.facts)
+                self._take(done, worlds.graph)
             else:
                 run = train_run(
                     self.run_dir,
@@ -145,42 +146,36 @@ class Linker:
                     facts=facts,
                     history_writer=_history_writer(worlds.graph),
                 )
-                self._take(run, worlds.graph)
+                self._take_run(run, worlds.graph)
         return self
 
     def _method(self) -> str | LinkModel:
         # A second fit begins where the first one did.
         return self.method if isinstance(self.method, str) else copy.deepcopy(self.method)
 
-    def _take(self, run: Run, history: TemporalGraph | None) -> None:
+    def _take_run(self, run: Run, history: TemporalGraph | None) -> None:
         facts = {key: one for key, one in run.manifest.items() if key not in _OF_THE_FOLDER}
         self.config = run.config
-        self._set(run.model, history, run.metrics, facts)
+        self._take(Trained(run.model, run.metrics, facts), history)
 
-    def _set(
-        self,
-        model: LinkModel,
-        history: TemporalGraph | None,
-        epochs: list[dict[str, Any]],
-        facts: dict[str, Any],
-    ) -> None:
-        best = epochs[-1]["best_epoch"] if epochs else -1
-        self.model_ = model
+    def _take(self, done: Trained, history: TemporalGraph | None) -> None:
+        best = done.metrics[-1]["best_epoch"] if done.metrics else -1
+        self.model_ = done.model
         self.history_ = history
-        self.epochs_ = epochs
+        self.epochs_ = done.metrics
         self.best_epoch_ = None if best < 0 else best
-        self.best_valid_auc_ = None if best < 0 else epochs[best]["valid_auc"]
-        self.manifest_ = facts
+        self.best_valid_auc_ = None if best < 0 else done.metrics[best]["valid_auc"]
+        self.manifest_ = done.facts
         self._session = None
 
     # ---- use
 
-    def evaluate(self, worlds: Worlds, *, draws: int = 1000) -> EvaluationReport:
+    def evaluate(self, worlds: Worlds, *, draws: int | None = None) -> EvaluationReport:
         """Score the stored test pairs in and out of distribution, trivial methods beside.
 
         Args:
             worlds: the worlds trained on, or others of the same protocol.
-            draws: of the paired bootstrap.
+            draws: of the paired bootstrap; None for 1,000, or fewer where pairs are very many.
 
         Raises:
             BadGraph: their features or links are of another kind.
@@ -191,7 +186,7 @@ class Linker:
         check_worlds(self.manifest_, worlds)
         check_dims(self.model_.dims, Dims.of(worlds.train))
         trains = self.model_.spec.trains
-        with self._threads():
+        with used_threads(self.threads):
             return evaluate_beside(
                 self.model_,
                 worlds,
@@ -199,7 +194,7 @@ class Linker:
                 seed=self.config.seed,
                 variant=self.config.preset if trains else "",
                 data=source_of(self.manifest_),
-                draws=draws,
+                draws=_draws(worlds) if draws is None else draws,
             )
 
     def predict(self, pairs: Iterable[Any], at: object = None) -> list[float]:
@@ -216,7 +211,7 @@ class Linker:
             NotFitted: there is nothing to predict with yet.
         """
         src, dst = ends_of(pairs)
-        with self._threads():
+        with used_threads(self.threads):
             probs: list[float] = self.session().prob(src, dst, at).tolist()
         return probs
 
@@ -260,6 +255,7 @@ class Linker:
             threads: CPU threads of every call.
 
         Raises:
+            BadGraph: its history is damaged.
             BadRun: there is none, it is not finished, damaged, or of a method that is not given.
         """
         run = read_run(folder, model=copy.deepcopy(method))
@@ -273,7 +269,8 @@ class Linker:
             train=tree["train"],
             threads=threads,
         )
-        linker._take(run, load_graph(run.history) if run.history.is_dir() else None)
+        stands = run.history.is_dir()
+        linker._take_run(run, load_graph(run.history, verify=True) if stands else None)
         return linker
 
     # ---- checks
@@ -284,17 +281,14 @@ class Linker:
                 f"there is nothing to {verb} with yet", "Call fit(worlds) first, or Linker.load."
             )
 
-    @contextmanager
-    def _threads(self) -> Iterator[None]:
-        before = torch.get_num_threads()
-        torch.set_num_threads(self.threads or before)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+
+_OF_THE_FOLDER = ("format", "version", "files", "check")
 
 
-_OF_THE_FOLDER = ("format", "version", "files")
+def _draws(worlds: Worlds) -> int:
+    """So many draws of the bootstrap that it takes a minute or two at most on small machines."""
+    pairs = len(worlds.test_pairs) + (len(worlds.shifted_pairs) if worlds.shifted else 0)
+    return max(FEWEST_DRAWS, min(DRAWS, RESAMPLED // max(pairs, 1)))
 
 
 def _history_writer(graph: TemporalGraph | None) -> HistoryWriter | None:

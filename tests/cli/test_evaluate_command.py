@@ -3,9 +3,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from program import Home
 
 import oodlinker as ol
-from conftest import Home
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,9 @@ def test_what_is_no_run_folder_is_named(call, home, name):
 
 def test_a_damaged_history_is_noticed(call, moved, tmp_path):
     shutil.copytree(moved, tmp_path / "run")
-    (tmp_path / "run" / "history" / "src.bin").write_bytes(b"")
+    column = bytearray((tmp_path / "run" / "history" / "src.bin").read_bytes())
+    column[0] ^= 1
+    (tmp_path / "run" / "history" / "src.bin").write_bytes(column)
     done = call("evaluate", tmp_path / "run")
     assert done.code == 2
     assert "src.bin" in done.err

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-
-from conftest import QUICK
+from program import QUICK
 
 HELD_OUT = ("--hold-out", "Data Mining")
 

@@ -24,6 +24,12 @@ def evaluate(
             help="The graph folder that was trained on; by default the copy in the run folder."
         ),
     ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Of the bootstrap. [default: 1000, fewer where pairs are very many]"
+        ),
+    ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -39,11 +45,11 @@ def evaluate(
     from oodlinker.train.run_folder import read_run
 
     linker = Linker.load(run, threads=threads)
-    graph = linker.history_ if data is None else load_graph(data)
+    graph = linker.history_ if data is None else load_graph(data, verify=True)
     if graph is None:
         raise BadRun("it holds no links", "Name the data with --data.", where=str(run))
     check_data(linker.manifest_, graph, where=str(data or run))
-    report = linker.evaluate(same_worlds(linker.manifest_, graph, where=run))
+    report = linker.evaluate(same_worlds(linker.manifest_, graph, where=run), draws=draws)
     page = write_run_report(read_run(run), report)
     if json:
         print_json({"run": str(run), **json_format.loads(report.to_json()), "page": str(page)})

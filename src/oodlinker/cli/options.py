@@ -1,7 +1,5 @@
 """Options that several commands share, and how their texts are read."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,16 +54,3 @@ def parsed_window(
     sides = (text[:middle].strip(), text[middle + 1 :].strip())
     start, stop = (raw_time(side, unit) if side else None for side in sides)
     return start, stop
-
-
-@contextmanager
-def used_threads(threads: int | None) -> Iterator[None]:
-    """Compute with so many CPU threads while the block runs."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

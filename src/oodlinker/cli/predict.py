@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oodlinker.cli.data_import import BadRow
-from oodlinker.cli.options import Json, Threads, used_threads
+from oodlinker.cli.options import Json, Threads
 from oodlinker.cli.printing import counted, print_json, say
 from oodlinker.progress import progress
 
@@ -63,6 +63,7 @@ def predict(
     """
     from oodlinker.data.pair_table import open_pairs
     from oodlinker.data.pair_target import STDOUT, Target
+    from oodlinker.infer.threads import used_threads
     from oodlinker.linker import Linker
 
     target = Target.of(out, default="jsonl" if json else "csv")

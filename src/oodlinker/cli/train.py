@@ -82,7 +82,7 @@ def train(
 
     tables = _tables(apply_sets({}, sets or ()))
     linker = Linker(method, preset=preset, seed=seed, run_dir=out, threads=threads, **tables)
-    links = load_graph(graph)
+    links = load_graph(graph, verify=True)
     worlds = make_worlds(
         links,
         domain=hold_out,

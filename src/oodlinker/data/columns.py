@@ -31,15 +31,24 @@ COMMON_NAMES: dict[str, tuple[str, ...]] = {
     ),
     "id": ("id", "node", "node_id", "nodeid", "name", "key"),
     "side": ("side",),
+    "document": (
+        *("document", "document_id", "doc", "doc_id", "paper", "paper_id", "ticket", "ticket_id"),
+        *("post", "post_id", "id", "node", "node_id", "key"),
+    ),
+    "authors": ("authors", "author_ids", "author_id", "author", "users", "user_ids", "people"),
+    "text": ("title", "abstract", "text", "body", "summary", "description"),
 }
 _MEANING = {
     "src": "the source of a link",
     "dst": "the target of a link",
     "time": "the time of a link",
     "id": "the id of a node",
+    "document": "the id of a document",
+    "authors": "the authors of a document",
 }
 _OPTIONS = {"id": "node-id"}
 _ARGUMENTS = {"id": "node_id"}
+_OF_DOCUMENTS = {"document": "id", "authors": "authors"}
 
 
 @dataclass(frozen=True)
@@ -167,6 +176,8 @@ def _missing(name: str, columns: Sequence[str], where: str) -> BadColumn:
 
 
 def _naming(role: str) -> str:
+    if role in _OF_DOCUMENTS:
+        return f'Name it: DocumentTable(source, {_OF_DOCUMENTS[role]}="NAME").'
     return f"Name it with --{_OPTIONS.get(role, role)} NAME ({_ARGUMENTS.get(role, role)}=...)."
 
 

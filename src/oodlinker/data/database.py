@@ -3,7 +3,8 @@
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -66,7 +67,9 @@ class Database:
             "preserve_insertion_order = true",
             "enable_progress_bar = false",
         ):
-            self.run(f"SET {setting}")
+            self._connection.execute(f"SET {setting}")
+        # Python notices Ctrl-C in its main thread only, and not while that is within DuckDB.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="oodlinker-database")
 
     def __enter__(self) -> "Database":
         return self
@@ -77,6 +80,7 @@ class Database:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._worker.shutdown()
         self._connection.close()
 
     def run(
@@ -93,10 +97,9 @@ class Database:
             BadFile: the statement failed.
             KeyboardInterrupt: Ctrl-C while it ran.
         """
-        try:
-            rows: list[tuple[Any, ...]] = self._connection.execute(sql, parameters).fetchall()
-        except (self._error, UnicodeError, RuntimeError) as error:
-            raise _explained(error, where) from error
+        rows: list[tuple[Any, ...]] = self._wait(
+            lambda: self._connection.execute(sql, parameters).fetchall(), where
+        )
         return rows
 
     def one(self, sql: str, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
@@ -107,20 +110,15 @@ class Database:
         """Run a query and give its rows one by one, without holding all of them."""
         cursor = self._connection.cursor()
         try:
-            cursor.execute(sql)
-            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            self._wait(lambda: cursor.execute(sql), "", cursor)
+            while rows := self._wait(lambda: cursor.fetchmany(_ROWS_AT_ONCE), "", cursor):
                 yield from rows
-        except (self._error, UnicodeError, RuntimeError) as error:
-            raise _explained(error, "") from error
         finally:
             cursor.close()
 
     def arrays(self, sql: str) -> dict[str, np.ndarray]:
         """The columns of a query as numpy arrays, without a Python object per value."""
-        try:
-            columns = self._connection.execute(sql).fetchnumpy()
-        except (self._error, UnicodeError, RuntimeError) as error:
-            raise _explained(error, "") from error
+        columns = self._wait(lambda: self._connection.execute(sql).fetchnumpy(), "")
         return {name: np.ascontiguousarray(column) for name, column in columns.items()}
 
     def register(self, name: str, frame: object, *, where: str) -> None:
@@ -129,10 +127,19 @@ class Database:
         Raises:
             BadFile: it is of no kind that can be read.
         """
+        self._wait(lambda: self._connection.register(name, frame), where)
+
+    def _wait(self, work: Callable[[], Any], where: str, connection: Any = None) -> Any:
+        """Let the worker do something; whatever interrupts the waiting interrupts the work."""
+        job = self._worker.submit(work)
         try:
-            self._connection.register(name, frame)
+            return job.result()
         except (self._error, TypeError, ValueError, RuntimeError) as error:
             raise _explained(error, where) from error
+        except BaseException:
+            (connection or self._connection).interrupt()
+            wait([job])
+            raise
 
 
 def quoted(text: str) -> str:
@@ -140,10 +147,8 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _explained(error: Exception, where: str) -> BaseException:
+def _explained(error: Exception, where: str) -> BadFile:
     message = str(error)
-    if "interrupted" in message.lower() and "query" in message.lower():
-        return KeyboardInterrupt()  # DuckDB makes an error of its own out of Ctrl-C
     for marks, what, remedy in _EXPLAINED:
         if any(mark in message for mark in marks):
             return BadFile(what, remedy, where=where)

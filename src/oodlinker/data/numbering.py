@@ -43,7 +43,7 @@ def number_ids(db: Database, *, bipartite: bool, described: bool) -> NodeIds:
         f"UNION SELECT {dst_side} AS side, dst AS id FROM links {more})"
     )
     num_src = db.one(f"SELECT count(*) FROM ids WHERE side = {SRC_SIDE}")[0] if bipartite else 0
-    return NodeIds(_ordered(db, "ids"), num_src)
+    return NodeIds(ordered_column(db, "ids"), num_src)
 
 
 def number_domains(db: Database) -> tuple[Label, ...]:
@@ -52,16 +52,27 @@ def number_domains(db: Database) -> tuple[Label, ...]:
         "CREATE TEMP TABLE domains AS SELECT id, row_number() OVER (ORDER BY id) - 1 AS number "
         "FROM (SELECT DISTINCT domain AS id FROM links)"
     )
-    return tuple(_ordered(db, "domains").tolist())
+    return tuple(ordered_column(db, "domains").tolist())
 
 
-def _ordered(db: Database, table: str) -> np.ndarray | Texts:
-    """Column `id` in the order of `number`; texts in large pieces, not one object each."""
-    if db.one(f"SELECT typeof(id) FROM {table} LIMIT 1")[0] != "VARCHAR":
-        return db.arrays(f"SELECT id FROM {table} ORDER BY number")["id"]
-    sizes = db.arrays(f"SELECT strlen(id) AS size FROM {table} ORDER BY number")["size"]
-    chunk = f"number // {_PER_CHUNK}"
+def ordered_column(
+    db: Database, table: str, column: str = "id", *, at_once: int = _PER_CHUNK
+) -> np.ndarray | Texts:
+    """A column of integers or texts in the order of `number`; texts in large pieces.
+
+    Args:
+        db: the database.
+        table: a table with rows.
+        column: the column; it may hold no NULL.
+        at_once: how many texts make a piece.
+    """
+    if db.one(f"SELECT typeof({column}) FROM {table} LIMIT 1")[0] != "VARCHAR":
+        rows = db.arrays(f"SELECT {column} AS value FROM {table} ORDER BY number")
+        return rows["value"]
+    sizes = db.arrays(f"SELECT strlen({column}) AS size FROM {table} ORDER BY number")["size"]
+    chunk = f"number // {at_once}"
     pieces = db.run(
-        f"SELECT string_agg(id, '' ORDER BY number) FROM {table} GROUP BY {chunk} ORDER BY {chunk}"
+        f"SELECT string_agg({column}, '' ORDER BY number) FROM {table} "
+        f"GROUP BY {chunk} ORDER BY {chunk}"
     )
     return Texts.packed(b"".join(piece.encode() for (piece,) in pieces), sizes)

@@ -83,6 +83,11 @@ def planted(config: PlantedConfig | None = None, *, seed: int = 0) -> Worlds:
     )
 
 
+def is_planted(worlds: Worlds) -> bool:
+    """Whether worlds are as `planted` made them."""
+    return worlds.shifted is not None and "planted people" in worlds.notes
+
+
 def planted_graph(worlds: Worlds) -> TemporalGraph:
     """Both planted worlds as one graph with readable ids: what a user's links would look like.
 
@@ -91,7 +96,7 @@ def planted_graph(worlds: Worlds) -> TemporalGraph:
     Raises:
         BadGraph: the worlds are not planted ones.
     """
-    if worlds.shifted is None or "planted people" not in worlds.notes:
+    if worlds.shifted is None or not is_planted(worlds):
         raise BadGraph("these worlds are not planted ones", "Make them with planted().")
     both = (worlds.train, worlds.shifted)
     return TemporalGraph.build(

@@ -1,16 +1,29 @@
 """Where worlds came from: what a run keeps so that it can score, and be measured, on its own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from oodlinker.data.planted import is_planted, planted_graph
 from oodlinker.errors import BadGraph, BadProtocol, BadRun
 from oodlinker.features.attach import hold_out
+from oodlinker.features.attach_documents import DOCUMENTS
+from oodlinker.features.text import TextKind, TextModel
 from oodlinker.graph.samplers import StoredPairs
+from oodlinker.graph.steps import assign_steps
 from oodlinker.graph.temporal import TemporalGraph
 from oodlinker.graph.worlds import Worlds
 
 HISTORY_KEY, DATA_KEY, WORLDS_KEY = "history", "data", "worlds"
+
+
+def with_graph(worlds: Worlds) -> Worlds:
+    """The same worlds with the graph of their links: planted ones make it only when asked."""
+    if worlds.graph is not None or not is_planted(worlds):
+        return worlds
+    graph = planted_graph(worlds)
+    return replace(worlds, graph=graph, grid=assign_steps(graph.time, graph.time_unit, "distinct"))
 
 
 def origin_facts(worlds: Worlds, *, source: str = "") -> dict[str, Any]:
@@ -127,6 +140,7 @@ def same_worlds(
         protocol=made["protocol"],
         data_seed=made["data_seed"],
         window=None if made["window"] is None else (made["window"][0], made["window"][1]),
+        text=_text_model(facts, graph),
     )
     if worlds.train.src.numel() != made["train_links"]:
         raise BadRun(
@@ -136,3 +150,15 @@ def same_worlds(
             where=str(where),
         )
     return worlds
+
+
+def _text_model(facts: Mapping[str, Any], graph: TemporalGraph) -> TextKind | TextModel:
+    """The text model of a run: the one that its history keeps, else one to be fitted again."""
+    known = (facts.get(HISTORY_KEY) or {}).get("fitted", {}).get(DOCUMENTS)
+    if known is None:
+        return "auto"
+    kept = None if graph.documents is None else graph.documents.embedding
+    if isinstance(kept, TextModel) and kept.digest() == known["sha256"]:
+        return kept
+    kind: TextKind = known["text"]
+    return kind
