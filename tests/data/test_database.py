@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 
+import polars  # noqa: F401  (its handler of signals is one that hides Ctrl-C from a waiting thread)
 import pytest
 
 from oodlinker.data.database import Database, quoted

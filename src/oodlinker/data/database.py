@@ -14,6 +14,7 @@ import numpy as np
 from oodlinker.errors import BadFile
 
 _ROWS_AT_ONCE = 1 << 14
+_LOOK_UP = 0.2  # seconds between two looks for Ctrl-C
 _AGAIN = "Copy or download the file again."
 # Marks of DuckDB's messages, what they mean to a user, and the remedy.
 _EXPLAINED: tuple[tuple[tuple[str, ...], str, str], ...] = (
@@ -133,6 +134,10 @@ class Database:
         """Let the worker do something; whatever interrupts the waiting interrupts the work."""
         job = self._worker.submit(work)
         try:
+            # Waiting without an end may miss Ctrl-C: handlers that other libraries install (polars
+            # does) let the system call go on.
+            while wait([job], timeout=_LOOK_UP).not_done:
+                pass
             return job.result()
         except (self._error, TypeError, ValueError, RuntimeError) as error:
             raise _explained(error, where) from error
