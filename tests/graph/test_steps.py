@@ -115,6 +115,14 @@ def test_plain_numbers_may_be_fractions():
     assert steps_of(grid, 0.5, 0.6, 3.0, 3.1, 5.5) == [0, 1, 1, 2, 2]
 
 
+def test_times_a_rounding_error_apart_have_steps_of_their_own():
+    """Found by the property below: the median gap vanished when it was added to the last time."""
+    stamps = torch.tensor([0.0, 2.0, 2.220446049250313e-16], dtype=torch.float64)
+    grid = assign_steps(stamps, "number", "distinct")
+    assert grid.step_of(stamps).tolist() == [0, 2, 1]
+    assert grid.step_at(grid.start_of(8)) == 8
+
+
 whole = st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=30)
 broken = st.lists(
     st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False), min_size=1, max_size=30

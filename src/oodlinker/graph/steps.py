@@ -33,6 +33,7 @@ from oodlinker.graph.worlds import Split
 Rule = str | int
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000}
+LEAST_ULPS = 1024  # narrowest step after the last, in spacings of doubles there
 RULES = 'auto, distinct, year, month, week, day, hour, a number of steps, "30.44d" or "width:2.5"'
 AUTO_DISTINCT, AUTO_EQUAL = 64, 30
 # The default split is 10/1/5 of sixteen parts.
@@ -127,6 +128,9 @@ def _distinct(time: Tensor, time_unit: TimeUnit) -> StepGrid:
     gap = gaps.median().item() if gaps.numel() else 1
     width = Fraction(int(gap)) if time.dtype == torch.int64 else float(gap)
     points = values.tolist()
+    if isinstance(width, float):
+        # Times a rounding error apart: later steps must still be told from one another.
+        gap = width = max(width, LEAST_ULPS * math.ulp(points[-1]))
     end = points[-1] + (int(gap) if time.dtype == torch.int64 else gap)
     return StepGrid("distinct", time_unit, (*points, end), width)
 
