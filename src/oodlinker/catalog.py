@@ -14,6 +14,7 @@ from oodlinker.errors import BadConfig, BadMethod
 from oodlinker.models.contract import Dims, LinkModel, Spec
 from oodlinker.models.heuristics import HEURISTICS
 from oodlinker.models.ood_linker import OODLinker
+from oodlinker.models.trees import Trees
 from oodlinker.objectives.bottleneck import Bottleneck
 from oodlinker.objectives.contract import Objective
 from oodlinker.objectives.invariance import ERM
@@ -21,6 +22,7 @@ from oodlinker.rng import stream_seed
 
 MODELS: dict[str, type[LinkModel]] = {
     "ood-linker": OODLinker,
+    "trees": Trees,
     **HEURISTICS,
 }
 
@@ -50,6 +52,8 @@ PRESETS: dict[tuple[str, str], dict[str, dict[str, Any]]] = {
     ("ood-linker", "all-links"): {"model": {"selection": "all"}},
     # The planted truth: the links' true flags are the weights.
     ("ood-linker", "oracle"): {"model": {"selection": "given"}},
+    # Fitted in one go: its iterations are settings of the method, not epochs of the loop.
+    ("trees", "default"): {"train": {"epochs": 1}},
 }
 
 

@@ -12,7 +12,7 @@ def test_every_method_is_listed_with_reference_and_cost(call):
     assert [row["method"] for row in listed] == list(catalog.MODELS)
     assert all(row["summary"] and row["reference"] and row["cost"] for row in listed)
     assert {row["method"]: row["parameters"] > 0 for row in listed} == {
-        name: cls.spec.trains for name, cls in catalog.MODELS.items()
+        name: cls.spec.trains and cls.spec.gradient for name, cls in catalog.MODELS.items()
     }
 
 

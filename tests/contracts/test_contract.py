@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from oodlinker.errors import BadMethod
-from oodlinker.graph.queries import Queries
-from oodlinker.graph.worlds import Step, World
+from oodlinker.graph.queries import Pairs, Queries
+from oodlinker.graph.worlds import Step, TrainingSet, World
 from oodlinker.models.contract import Context, Dims, LinkModel, Scores, Spec, State
 from oodlinker.testing import RULES, check_method
 
@@ -239,6 +239,82 @@ class Rooted(Degrees):
         return Scores(logits + (logits - logits.detach()).sqrt())
 
 
+class Counted(LinkModel):
+    """An honest method without gradients: the mean label of pairs whose ends linked so often."""
+
+    spec = Spec("sums", "Mean labels.", "made for this test", "O(links)", gradient=False)
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__(dims)
+        self.register_buffer("mean", torch.zeros(8, dtype=torch.float64))
+
+    def start(self, num_nodes: int) -> State:
+        return State(-1, num_nodes, {"degree": torch.zeros(num_nodes, dtype=torch.float64)})
+
+    def advance(self, state: State, step: Step) -> State:
+        degree, ends = state.nodes["degree"], torch.cat([step.src, step.dst])
+        one = degree.new_ones(ends.numel())
+        return state.closed(step, degree=degree.index_add(0, ends, one))
+
+    def score(self, state: State, queries: Queries) -> Scores:
+        degree = state.nodes["degree"].index_select(0, queries.end_node)
+        sums = degree.index_select(0, queries.src) + degree.index_select(0, queries.dst)
+        return Scores(self.mean[sums.long().clamp(max=7)])
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        queries, label = training.world.queries(pairs), pairs.label.double()
+        self.mean.copy_(torch.arange(8.0))
+        place = self.rollout(training.world, queries, context).logits.long()
+        total = torch.zeros(8, dtype=torch.float64).index_add_(0, place, label)
+        self.mean.copy_(total / torch.bincount(place, minlength=8).clamp(min=1))
+        return self.rollout(training.world, queries, context)
+
+
+def test_honest_method_without_gradients_passes() -> None:
+    """A method that learns from pairs through `fit_pairs` alone is not refused."""
+    check_method(Counted)
+
+
+class Pathless(Degrees):
+    """Says that it learns without gradients, but not how."""
+
+    spec = replace(Degrees.spec, gradient=False)
+
+
+class Unteachable(Counted):
+    """Is fitted and learns nothing."""
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        return self.rollout(training.world, training.world.queries(pairs), context)
+
+
+class Swelling(Counted):
+    """Keeps a buffer that no fresh module has room for."""
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        scores = super().fit_pairs(training, pairs, context)
+        self.mean = torch.cat([self.mean, self.mean])
+        return scores
+
+
+class Whimsical(Counted):
+    """Learns from torch's global stream."""
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        scores = super().fit_pairs(training, pairs, context)
+        self.mean.add_(torch.rand(8))
+        return scores
+
+
+class Overflowing(Counted):
+    """Divides by the number of pairs of a kind that there is none of."""
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        scores = super().fit_pairs(training, pairs, context)
+        self.mean.div_(0)
+        return scores
+
+
 BROKEN: list[tuple[type[LinkModel], str]] = [
     (Nameless, "declares-itself"),
     (Divides, "scores-every-query"),
@@ -259,6 +335,10 @@ BROKEN: list[tuple[type[LinkModel], str]] = [
     (Dropout, "repeats-itself"),
     (Idle, "trains-every-weight"),
     (Rooted, "trains-every-weight"),
+    (Pathless, "declares-itself"),
+    (Whimsical, "repeats-itself"),
+    (Unteachable, "trains-every-weight"),
+    (Overflowing, "trains-every-weight"),
 ]
 
 
@@ -267,6 +347,12 @@ def test_broken_method_is_caught(broken: type[LinkModel], rule: str) -> None:
     """Each rule can fail: a method that breaks it is refused, and the text names the rule."""
     with pytest.raises(BadMethod, match=f"rule {rule}"):
         check_method(broken, rules=[rule])
+
+
+def test_fitted_buffers_that_do_not_fit_a_fresh_module_are_caught() -> None:
+    """A run folder is loaded into a fresh module: what is learned keeps its shape."""
+    with pytest.raises(BadMethod, match=r"rule trains-every-weight.*other names or shapes"):
+        check_method(Swelling, rules=["trains-every-weight"])
 
 
 def test_every_rule_has_a_method_that_breaks_it() -> None:

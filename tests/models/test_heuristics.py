@@ -13,8 +13,6 @@ from oodlinker.graph.temporal import KINDS, Kind
 from oodlinker.graph.worlds import World
 from oodlinker.models.contract import Context, Dims
 from oodlinker.models.heuristics import HEURISTICS
-from oodlinker.models.link_log import LinkLog
-from oodlinker.models.partners import Partners, chunks
 from oodlinker.testing import random_pairs, random_world
 
 Link = tuple[int, int, int]
@@ -208,30 +206,3 @@ def test_adamic_adar_ties_whatever_the_order_of_partners() -> None:
             spare += size
     world = star("undirected", links, spare)
     assert ask("adamic-adar", world, 0, 1, 1) == ask("adamic-adar", world, 2, 3, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_small_chunks_change_nothing(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Partners are unfolded in chunks of bounded size; where they are cut does not matter."""
-    world = random_world(1, kind, links=120)
-    pairs = random_pairs(1, world.num_nodes, world.num_src, range(7), 12)
-    names = ("common-neighbours", "adamic-adar")
-    whole = [logits_of(name, world, pairs) for name in names]
-    monkeypatch.setattr("oodlinker.models.partners.chunks", lambda size: chunks(size, 7))
-    for name, logits in zip(names, whole, strict=True):
-        torch.testing.assert_close(logits_of(name, world, pairs), logits, rtol=1e-10, atol=0)
-
-
-def test_chunks_cover_all_rows_within_the_limit() -> None:
-    """Consecutive slices, none above the limit unless it is a single row."""
-    size = torch.tensor([3, 0, 9, 2, 2, 2, 0])
-    parts = list(chunks(size, 5))
-    assert [place for part in parts for place in range(part.start, part.stop)] == list(range(7))
-    assert all(part.stop - part.start == 1 or int(size[part].sum()) <= 5 for part in parts)
-
-
-def test_partners_first_met_in_the_earlier_direction() -> None:
-    """Links in both directions make one partnership, from the earlier of them on."""
-    world = star("directed", [(0, 1, 0), (1, 0, 1)], 2)
-    table = Partners(LinkLog.of_world(world))
-    assert table.number(torch.tensor([0, 1]), torch.tensor([1, 1])).tolist() == [1, 1]

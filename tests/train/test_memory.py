@@ -23,7 +23,7 @@ from oodlinker.train.memory import (
 from train.small_training import Sums, built, small_worlds
 
 MEASURE = """
-import resource, sys
+import sys
 import torch
 from oodlinker.catalog import build
 from oodlinker.models.contract import Dims
@@ -35,14 +35,19 @@ from train.small_training import small_worlds
 
 torch.set_num_threads(1)
 
+def peak():
+    # Not ru_maxrss, which begins at the size of the process that started this one.
+    status = open("/proc/self/status").read()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+
 def train(links):
     worlds = small_worlds(nodes=links // 5, links=links)
     training = worlds.training_set()
     model = build("ood-linker", Dims.of(worlds.train), {"non_links": 1})
     estimate = estimate_memory(model, training)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak()
     list(fit(model, ERM(), training, TrainConfig(epochs=1, eval_every=9), seed=0))
-    return estimate, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return estimate, peak() - before
 
 train(100)  # whatever torch loads at its first backward pass
 print(*train(int(sys.argv[1])))

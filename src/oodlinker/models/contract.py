@@ -14,8 +14,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from oodlinker.graph.queries import Queries
-from oodlinker.graph.worlds import Step, World
+from oodlinker.graph.queries import Pairs, Queries
+from oodlinker.graph.worlds import Step, TrainingSet, World
 from oodlinker.objectives.contract import Term
 from oodlinker.rng import generator
 
@@ -47,7 +47,9 @@ class Spec:
         summary: one line for `oodlinker methods`.
         reference: the paper it comes from.
         cost: cost formula of one pass.
-        trains: whether it has parameters.
+        trains: whether it learns anything from training pairs.
+        gradient: whether it learns through gradients of its parameters; a method that learns
+            otherwise has buffers instead, which `fit_pairs` fills.
         first_epoch: first epoch that may be chosen.
         objective: name of the objective it is trained with, unless another is asked for.
     """
@@ -57,6 +59,7 @@ class Spec:
     reference: str
     cost: str
     trains: bool = True
+    gradient: bool = True
     first_epoch: int = 0
     objective: str = "erm"
 
@@ -192,6 +195,20 @@ class LinkModel(nn.Module):
     def refresh(self, world: World, context: Context) -> Any:
         """What is redone between epochs without gradient (clusters, sampled neighbours)."""
         return None
+
+    def fit_pairs(self, training: TrainingSet, pairs: Pairs, context: Context) -> Scores:
+        """Learn without gradients: fill the module's buffers, and score the pairs with them.
+
+        Only methods whose spec says `gradient=False` define it. It stands in for an epoch, so one
+        epoch is enough; several are several fits, of which validation keeps the best. Buffers keep
+        their shapes, so that a fresh module can load those of a fitted one.
+
+        Args:
+            training: the training world up to its validation steps, and the validation pairs.
+            pairs: one draw of labelled pairs of the training steps.
+            context: names the random streams.
+        """
+        raise TypeError(f"{type(self).__name__} must define fit_pairs")
 
     def param_groups(self) -> list[ParamGroup]:
         """Groups of parameters with optimiser settings of their own."""

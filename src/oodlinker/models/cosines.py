@@ -6,15 +6,11 @@ Cosines with a node whose features are all zero are 0. All is computed in float6
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor
 
+from oodlinker.features.pairs import cosines_of_ends
 from oodlinker.graph.queries import Queries
 from oodlinker.graph.worlds import Step, World
 from oodlinker.models.contract import Context, Dims, LinkModel, Scores, Spec, State
-
-ROWS = 1 << 17  # queries whose features are gathered at a time
 
 
 @dataclass(frozen=True)
@@ -52,11 +48,11 @@ class FeatureCosine(LinkModel):
 
     def score(self, state: State, queries: Queries) -> Scores:
         """Cosine of the ends' features as known at the query's time."""
-        return Scores(_cosines(queries, None))
+        return Scores(cosines_of_ends(queries))
 
     def rollout(self, world: World, queries: Queries, context: Context) -> Scores:
         """All queries at once, for they need no history."""
-        return Scores(_cosines(queries, None))
+        return Scores(cosines_of_ends(queries))
 
 
 class NeighbourCosine(LinkModel):
@@ -97,20 +93,4 @@ class NeighbourCosine(LinkModel):
 
     def score(self, state: State, queries: Queries) -> Scores:
         """Cosine of the two sums."""
-        return Scores(_cosines(queries, state.nodes["neighbours"]))
-
-
-def _cosines(
-    queries: Queries, added: Float[Tensor, "node node_dim"] | None
-) -> Float[Tensor, " query"]:
-    """Cosines of the ends' features, plus what is added to them, some queries at a time."""
-
-    def rows(end: Tensor) -> Tensor:
-        own = queries.end_feat.index_select(0, end).double()
-        return own if added is None else own + added.index_select(0, queries.end_node[end])
-
-    logits = [
-        F.cosine_similarity(rows(queries.src[at : at + ROWS]), rows(queries.dst[at : at + ROWS]))
-        for at in range(0, len(queries), ROWS)
-    ]
-    return torch.cat([torch.empty(0, dtype=torch.float64), *logits])
+        return Scores(cosines_of_ends(queries, state.nodes["neighbours"]))

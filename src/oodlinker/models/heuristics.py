@@ -17,12 +17,12 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
+from oodlinker.features.pair_paths import PathWeight, Ties, by_step
 from oodlinker.graph.queries import Queries
 from oodlinker.graph.worlds import Step, World
 from oodlinker.models.contract import Context, Dims, LinkModel, Scores, Spec, State
 from oodlinker.models.cosines import FeatureCosine, NeighbourCosine, NoConfig
 from oodlinker.models.link_log import NEVER, Events, LinkLog, pair_key
-from oodlinker.models.partners import Partners, Weight
 
 TIE = 2.0**30  # weighted sums are rounded to 1 / TIE, for sums in another order must still tie
 
@@ -37,8 +37,7 @@ class Remembering(LinkModel):
 
     def start(self, num_nodes: int) -> State:
         """No links yet."""
-        nothing = torch.empty(0, dtype=torch.int64)
-        return State(-1, num_nodes, links=LinkLog(nothing, nothing, nothing).tables())
+        return State(-1, num_nodes, links=LinkLog.empty().tables())
 
     def advance(self, state: State, step: Step) -> State:
         """Append the links of a step."""
@@ -102,7 +101,7 @@ class CommonNeighbours(Remembering):
 
     def count(self, log: LinkLog, queries: Queries) -> Float[Tensor, " query"]:
         """Common partners, or paths of length three."""
-        return _short_paths(Partners(log), queries, _one, bipartite=self.dims.bipartite)
+        return _short_paths(log, queries, bipartite=self.dims.bipartite, rare=False)
 
 
 class AdamicAdar(Remembering):
@@ -124,12 +123,7 @@ class AdamicAdar(Remembering):
 
     def count(self, log: LinkLog, queries: Queries) -> Float[Tensor, " query"]:
         """Weighted common partners, or weighted paths of length three."""
-        partners = Partners(log)
-
-        def rarity(node: Tensor, step: Tensor) -> Tensor:
-            return 1 / partners.number(node, step).clamp(min=2).double().log()
-
-        total = _short_paths(partners, queries, rarity, bipartite=self.dims.bipartite)
+        total = _short_paths(log, queries, bipartite=self.dims.bipartite, rare=True)
         return (total * TIE).round() / TIE
 
 
@@ -220,14 +214,20 @@ def _ends(log: LinkLog, *, directed: bool) -> tuple[Events, Events]:
 
 
 def _short_paths(
-    partners: Partners, queries: Queries, weight: Weight, *, bipartite: bool
+    log: LinkLog, queries: Queries, *, bipartite: bool, rare: bool
 ) -> Float[Tensor, " query"]:
-    follow = partners.paths_of_three if bipartite else partners.common
-    return follow(queries.src_node, queries.dst_node, queries.step, weight)
-
-
-def _one(node: Tensor, step: Tensor) -> Tensor:
-    return torch.ones(node.numel(), dtype=torch.float64)
+    """Common partners, or paths of length three, all alike or by the rarity of the inner nodes."""
+    ties = Ties(log.src, log.dst, log.step)
+    src, dst = queries.src_node, queries.dst_node
+    total = torch.zeros(len(queries), dtype=torch.float64)
+    for step, rows in by_step(queries.step):
+        past = ties.before(step)
+        weight = past.evenly()
+        if rare:
+            weight = PathWeight(weight.tie, past.rarity())
+        follow = past.paths_of_three if bipartite else past.common
+        (total[rows],) = follow(src[rows], dst[rows], [weight])
+    return total
 
 
 def _freshness(last: Int64[Tensor, " query"], step: Int64[Tensor, " query"]) -> Tensor:

@@ -31,6 +31,12 @@ class LinkLog:
     step: Int64[Tensor, " link"]
 
     @classmethod
+    def empty(cls) -> "LinkLog":
+        """No links yet."""
+        nothing = torch.empty(0, dtype=torch.int64)
+        return cls(nothing, nothing, nothing)
+
+    @classmethod
     def of_world(cls, world: World) -> "LinkLog":
         """All links of a world."""
         return cls(world.src, world.dst, world.step_of_link)

@@ -12,6 +12,7 @@ from oodlinker.graph.queries import Pairs
 from oodlinker.graph.worlds import World
 from oodlinker.models.contract import Context, Dims, LinkModel, State
 from oodlinker.rng import generator
+from oodlinker.testing.fitting import fitted_once
 
 TOLERANCE = 1e-10  # of a tensor's largest entry, in float64
 Make = Callable[[Dims], LinkModel]
@@ -40,8 +41,14 @@ class Case:
             return self.make(Dims.of(self.world))
 
     def model(self) -> LinkModel:
-        """A fresh model in float64 and eval mode, its weights shaken: every call gives the same."""
+        """A fresh model in float64 and eval mode: every call gives the same.
+
+        Its weights are shaken; a method that learns without gradients is fitted to another world.
+        """
         model = self.built()
+        if model.spec.trains and not model.spec.gradient:
+            model.load_state_dict(fitted_once(self.make, Dims.of(self.world), self.world.kind))
+            return model.double().eval()
         stream = generator(0, "contract", "weights")
         with torch.no_grad():
             for weight in weights_of(model):

@@ -16,8 +16,9 @@ from safetensors.torch import load, save
 from oodlinker.errors import BadMethod, OODLinkerError
 from oodlinker.graph.temporal import KINDS, Kind
 from oodlinker.graph.worlds import World
-from oodlinker.models.contract import Context, LinkModel, Spec, State
+from oodlinker.models.contract import Context, Dims, LinkModel, Spec, State
 from oodlinker.testing.case import Case, Make, require_equal, weights_of
+from oodlinker.testing.fitting import check_fit_teaches, check_fits_alike
 from oodlinker.testing.random_world import edit_future, random_pairs, random_world, relabel
 
 
@@ -29,7 +30,10 @@ def declares_itself(case: Case) -> None:
         raise BadMethod("it is no LinkModel with a `spec`.", "Subclass LinkModel; set spec = Spec.")
     if not (spec.summary and spec.reference and spec.cost):
         raise BadMethod("its `spec` lacks a summary, a reference or a cost.")
-    if spec.trains != bool(weights_of(model)):
+    if not spec.gradient:
+        if weights_of(model) or type(model).fit_pairs is LinkModel.fit_pairs:
+            raise BadMethod("its spec says gradient=False: it needs fit_pairs, not parameters.")
+    elif spec.trains != bool(weights_of(model)):
         raise BadMethod(f"its spec says trains={spec.trains}, its parameters say otherwise.")
 
 
@@ -167,6 +171,8 @@ def welcomes_new_nodes(case: Case) -> None:
 
 def repeats_itself(case: Case) -> None:
     """The same seed gives the same bits, whatever torch's global seed; eval mode draws nothing."""
+    if not case.built().spec.gradient:
+        check_fits_alike(case.make, Dims.of(case.world), case.world.kind)
     if not torch.equal(case.logits(), case.logits(context=Context(seed=7, epoch=5))):
         raise BadMethod("in eval mode its scores depend on the seed or the epoch of the context.")
     passes = []
@@ -188,7 +194,13 @@ def repeats_itself(case: Case) -> None:
 
 
 def trains_every_weight(case: Case) -> None:
-    """The sum of the terms sends a finite gradient that is not all zeros to every parameter."""
+    """The sum of the terms sends a finite gradient that is not all zeros to every parameter.
+
+    A method that learns without gradients changes its buffers when it is fitted, finite ones.
+    """
+    if not case.built().spec.gradient:
+        check_fit_teaches(case.make, Dims.of(case.world), case.world.kind)
+        return
     model = case.model().train()
     if not weights_of(model):
         return

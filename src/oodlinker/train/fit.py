@@ -1,4 +1,4 @@
-"""The one training loop: full batch, one step of the optimiser an epoch.
+"""The one training loop: full batch, one step of the optimiser (or one fit) an epoch.
 
     for epoch in fit(model, objective, training, config, seed=0):
         print(epoch.index, epoch.loss, epoch.valid_auc)
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from oodlinker.errors import BadSplit, TrainingDiverged
 from oodlinker.graph.metrics import auc, per_step
-from oodlinker.graph.queries import Queries
+from oodlinker.graph.queries import Pairs, Queries
 from oodlinker.graph.worlds import TrainingSet
 from oodlinker.models.contract import Context, LinkModel, Scores
 from oodlinker.objectives.contract import Objective, Term
@@ -95,7 +95,7 @@ def fit(
     seed: int,
     resume: TrainState | None = None,
 ) -> Iterator[Epoch]:
-    """Train a method, yielding each epoch; a method without parameters yields none.
+    """Train a method, yielding each epoch; a method that learns nothing yields none.
 
     Args:
         model: trained in place; between two epochs it holds the weights of the last one, at the
@@ -156,14 +156,15 @@ class Loop:
         return 0 < patience <= waited and self.best_epoch >= 0 and self._validates(self.epoch)
 
     def run_epoch(self) -> Epoch:
-        """One step of the optimiser on a fresh draw of pairs, then validation if it is due."""
+        """Learn from a fresh draw of pairs, then validate if it is due."""
         began = time.perf_counter()
         index = self.epoch + 1
         with torch.random.fork_rng(devices=[]):
             # For modules that draw from torch's global stream all the same, such as Dropout.
             torch.default_generator.manual_seed(stream_seed(self.seed, "global", index))
             context = self._context(index)
-            loss, terms, scores, norm = self._step(index, context)
+            learn = self._step if self.model.spec.gradient else self._fit_pairs
+            loss, terms, scores, norm = learn(index, context)
             self.epoch = index
             valid_auc = self._validate(context) if self._validates(index) else None
         self._choose(index, valid_auc)
@@ -214,12 +215,7 @@ class Loop:
     def _step(self, index: int, context: Context) -> tuple[Tensor, dict[str, Term], Scores, Tensor]:
         self.model.train()
         world = self.training.world
-        pairs = self.training.draw(context.stream("training pairs"))
-        if not len(pairs):
-            raise BadSplit(
-                "the training steps hold no pairs to train on",
-                "Train on more steps (split=...), or on more links.",
-            )
+        pairs = self._drawn(context)
         queries = world.queries(pairs)
         scores = self.model.rollout(world, queries, context)
         terms = self.model.terms(scores, queries, pairs.label, context)
@@ -239,6 +235,28 @@ class Loop:
             raise
         self.objective_state = {name: one.detach() for name, one in objective_state.items()}
         return loss, terms, scores, norm
+
+    def _fit_pairs(
+        self, index: int, context: Context
+    ) -> tuple[Tensor, dict[str, Term], Scores, Tensor]:
+        """One fit of a method that learns without gradients."""
+        pairs = self._drawn(context)
+        with torch.no_grad():
+            scores = self.model.fit_pairs(self.training, pairs, context)
+            queries = self.training.world.queries(pairs)
+            terms = self.model.terms(scores, queries, pairs.label, context)
+            loss, self.objective_state = self.objective.combine(terms, index, self.objective_state)
+        alarms.check_loss(loss, terms, scores, queries, index, self.config)
+        return loss, terms, scores, torch.zeros(())
+
+    def _drawn(self, context: Context) -> Pairs:
+        pairs = self.training.draw(context.stream("training pairs"))
+        if not len(pairs):
+            raise BadSplit(
+                "the training steps hold no pairs to train on",
+                "Train on more steps (split=...), or on more links.",
+            )
+        return pairs
 
     def _clipped(self, index: int) -> Tensor:
         """Clip the gradient, once it is known to be finite; return its norm before."""

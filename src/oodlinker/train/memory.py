@@ -40,7 +40,7 @@ def estimate_memory(model: LinkModel, training: TrainingSet) -> int:
         model: left as it was; a copy runs on the sample.
         training: what it will be trained on.
     """
-    if not model.spec.trains:
+    if not (model.spec.trains and model.spec.gradient):
         return LINK * training.world.src.numel()
     steps = _sample_steps(training)
     links = training.world.step_ptr[training.split.train]
