@@ -43,7 +43,7 @@ class Linker:
         model: values of the method's `Config`.
         objective: "name" and values of the objective.
         train: values of `TrainConfig`.
-        threads: CPU threads of every call; None leaves torch's setting.
+        threads: CPU threads of every call; None takes one for small graphs, else torch's setting.
 
     Attributes:
         model_: the trained method, with the weights of its best epoch.
@@ -131,7 +131,7 @@ class Linker:
             )
         worlds = with_graph(worlds)
         facts = origin_facts(worlds, source=source)
-        with used_threads(self.threads):
+        with used_threads(self.threads, worlds.train.src.numel()):
             if self.run_dir is None:
                 done = train_in_memory(self._method(), worlds, self.config, facts=facts)
                 self._take(done, worlds.graph)
@@ -186,13 +186,13 @@ class Linker:
         check_worlds(self.manifest_, worlds)
         check_dims(self.model_.dims, Dims.of(worlds.train))
         trains = self.model_.spec.trains
-        with used_threads(self.threads):
+        with used_threads(self.threads, worlds.train.src.numel()):
             return evaluate_beside(
                 self.model_,
                 worlds,
                 name=self.config.method,
                 seed=self.config.seed,
-                variant=self.config.preset if trains else "",
+                variant=self.config.variant if trains else "",
                 data=source_of(self.manifest_),
                 draws=_draws(worlds) if draws is None else draws,
             )
@@ -211,8 +211,9 @@ class Linker:
             NotFitted: there is nothing to predict with yet.
         """
         src, dst = ends_of(pairs)
-        with used_threads(self.threads):
-            probs: list[float] = self.session().prob(src, dst, at).tolist()
+        session = self.session()
+        with used_threads(self.threads, len(session.history)):
+            probs: list[float] = session.prob(src, dst, at).tolist()
         return probs
 
     def session(self) -> Session:

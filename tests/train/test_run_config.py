@@ -107,3 +107,13 @@ def test_run_of_one_epoch_has_a_learning_rate() -> None:
 def test_settings_out_of_range_are_refused(values: dict[str, Any]) -> None:
     with pytest.raises(BadConfig):
         TrainConfig(**values)
+
+
+def test_variant_names_what_differs_from_the_preset():
+    """A table must not call a changed run by its preset alone."""
+    assert RunConfig.resolve("ood-linker", {}).variant == "default"
+    tree = {"model": {"head": "symmetric"}, "train": {"lr": 0.5, "epochs": 64}}
+    changed = RunConfig.resolve("ood-linker", tree)
+    assert changed.variant == "default, model.head=symmetric, train.lr=0.5"
+    form = RunConfig.resolve("ood-linker", {"preset": "paper-form", "objective": {"beta": 0.1}})
+    assert form.variant == "paper-form"

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from oodlinker.graph.temporal import TimeUnit
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="CPU threads; by default torch's choice.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="CPU threads; by default one for small graphs.")
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 

@@ -72,7 +72,7 @@ def predict(
     step = session.step_of(at)
     strangers = 0
     with (
-        used_threads(threads),
+        used_threads(threads, len(session.history)),
         open_pairs(
             pairs, session.history.ids, src=src, dst=dst, on_bad_row=on_bad_row.value
         ) as table,

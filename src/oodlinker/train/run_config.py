@@ -85,6 +85,21 @@ class RunConfig:
         objective = {"name": self.objective_name, **to_mapping(self.objective)}
         return {**tree, "model": model, "objective": objective, "train": to_mapping(self.train)}
 
+    @property
+    def variant(self) -> str:
+        """The preset and every value that differs from it, as tables name a run."""
+        if self.model is None:  # a module of the user's own: no preset describes it
+            return self.preset
+        plain = RunConfig.resolve(self.method, {"preset": self.preset}).to_mapping()
+        own = self.to_mapping()
+        changed = [
+            f"{table}.{key}={value}"
+            for table in ("model", "objective", "train")
+            for key, value in own[table].items()
+            if plain[table].get(key) != value
+        ]
+        return ", ".join([self.preset, *changed])
+
     def with_seed(self, seed: int) -> "RunConfig":
         """The same settings under another seed."""
         return replace(self, seed=seed)
