@@ -20,10 +20,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from oodlinker import testing
     from oodlinker.catalog import MODELS, OBJECTIVES, methods
+    from oodlinker.data.document_table import DocumentTable
+    from oodlinker.data.documents import read_documents
     from oodlinker.data.planted import PlantedConfig, planted
     from oodlinker.data.read import read_links
     from oodlinker.data.store import load_graph, save_graph
     from oodlinker.features.attach import hold_out
+    from oodlinker.features.clusters import cluster_domains
     from oodlinker.graph.temporal import TemporalGraph
     from oodlinker.graph.worlds import Worlds
     from oodlinker.linker import Linker
@@ -34,6 +37,9 @@ _HOMES = {
     "MODELS": "oodlinker.catalog",
     "OBJECTIVES": "oodlinker.catalog",
     "methods": "oodlinker.catalog",
+    "DocumentTable": "oodlinker.data.document_table",
+    "read_documents": "oodlinker.data.documents",
+    "cluster_domains": "oodlinker.features.clusters",
     "PlantedConfig": "oodlinker.data.planted",
     "planted": "oodlinker.data.planted",
     "read_links": "oodlinker.data.read",
@@ -50,17 +56,20 @@ _HOMES = {
 __all__ = [
     "MODELS",
     "OBJECTIVES",
+    "DocumentTable",
     "Linker",
     "PlantedConfig",
     "TemporalGraph",
     "Worlds",
     "__version__",
+    "cluster_domains",
     "evaluate",
     "fit",
     "hold_out",
     "load_graph",
     "methods",
     "planted",
+    "read_documents",
     "read_links",
     "save_graph",
     "testing",

@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from oodlinker.data.store import load_graph
+
 
 def write(folder: Path, text: str, name: str = "links.csv") -> Path:
     (folder / name).write_text(text)
@@ -120,3 +122,16 @@ def test_info_of_what_is_no_graph_says_how_to_make_one(call, tmp_path):
     done = call("data", "info", tmp_path / "nothing")
     assert done.code == 2
     assert "oodlinker data import" in done.err
+
+
+def test_documents_are_imported_beside_the_links(call, tmp_path):
+    """interface.md: data import links.csv [--documents papers.parquet]."""
+    source = write(tmp_path, "src,dst,year,domain\na,b,2001,x\nb,c,2002,y\n")
+    papers = "paper,authors,year,domain,title\np1,a;b,2001,x,Graphs\np2,b; c,2002,y,Links\n"
+    papers = write(tmp_path, papers, "papers.csv")
+    done = call("data", "import", source, "--documents", papers, "--out", tmp_path / "g", "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["notes"]["documents"] == 2
+    graph = load_graph(tmp_path / "g", verify=True)
+    assert graph.documents.text.tolist() == ["Graphs", "Links"]
+    assert graph.documents.author.tolist() == [0, 1, 1, 2]

@@ -70,6 +70,13 @@ def data_import(
         list[str] | None,
         typer.Option(help="Feature column of the node table; may be repeated. [default: feat_*]"),
     ] = None,
+    documents: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What nodes wrote, or are: papers, tickets, posts with id, authors, time, domain "
+            "and text; may be repeated."
+        ),
+    ] = None,
     edge_feat: Annotated[
         list[str] | None,
         typer.Option(help="Feature column of the links; may be repeated. [default: feat_*]"),
@@ -125,6 +132,7 @@ def data_import(
         time=time,
         domain=domain,
         nodes=nodes or None,
+        documents=documents or None,
         kind=kind,
         edge_feat=edge_feat or (),
         node_id=node_id,

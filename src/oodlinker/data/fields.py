@@ -32,7 +32,7 @@ def link_checks(roles: Roles, times: Times) -> list[Check]:
     checks = [
         id_check(names["src"], "src"),
         id_check(names["dst"], "dst"),
-        Check(names["time"], f"NOT ({times.good})", _time_reason(times.dates), about_time=True),
+        time_check(names["time"], times),
     ]
     if "domain" in names:
         checks.append(Check(names["domain"], "domain IS NULL", lambda _: "is not a label"))
@@ -74,6 +74,11 @@ def id_check(name: str, column: str) -> Check:
         f"{column} IS NULL OR contains({column}, chr(0))",
         lambda text: "holds a NUL character" if "\x00" in text else "is not an id",
     )
+
+
+def time_check(name: str, times: Times) -> Check:
+    """A time must be there, of the kind that most rows have."""
+    return Check(name, f"NOT ({times.good})", _time_reason(times.dates), about_time=True)
 
 
 def _time_reason(dates: bool) -> Callable[[str], str]:

@@ -4,7 +4,6 @@ No file is held whole in Python objects: rows are cast, numbered and sorted in S
 arrive as arrays. The same links give the same graph whatever door they came through.
 """
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Literal
@@ -12,22 +11,20 @@ from typing import Literal
 from oodlinker.data.assemble import Good, assemble
 from oodlinker.data.columns import Roles, choose_roles
 from oodlinker.data.database import Database
+from oodlinker.data.document_table import DocumentTable
+from oodlinker.data.documents import add_documents
 from oodlinker.data.fields import link_checks, link_columns
 from oodlinker.data.node_table import NodeTable, stage_nodes
 from oodlinker.data.open_scan import Layout, Opener
 from oodlinker.data.scans import Scan
 from oodlinker.data.sources import Links, find_sources
 from oodlinker.data.staging import BLANK, keep_good, stage
+from oodlinker.data.tell import tell_on_stderr
 from oodlinker.data.times import SUMMARY, TimeCounts, Times, decide_times, with_times
 from oodlinker.errors import BadConfig
 from oodlinker.graph.temporal import KINDS, TIME_UNITS, Kind, TemporalGraph, TimeUnit
 
 _RAW = "raw_links"
-
-
-def tell_on_stderr(text: str) -> None:
-    """Print a line for people."""
-    sys.stderr.write(text + "\n")
 
 
 def read_links(
@@ -38,6 +35,7 @@ def read_links(
     time: str | None = None,
     domain: str | None = None,
     nodes: Links | None = None,
+    documents: Links | DocumentTable | None = None,
     kind: Kind = "undirected",
     edge_feat: Sequence[str] = (),
     node_id: str | None = None,
@@ -62,6 +60,8 @@ def read_links(
             microseconds since 1970.
         domain: column of the domain; "" when links have none.
         nodes: node table, in any of the same forms; joined to the links by id.
+        documents: what nodes wrote, or are: a table of papers, tickets or posts in any of the same
+            forms, or a `DocumentTable` that says which of its columns is what.
         kind: "undirected", "directed" or "bipartite" (the ids of the two sides are two spaces).
         edge_feat: feature columns of the links; all that begin with `feat_` when empty.
         node_id: id column of the node table; None to guess it.
@@ -116,7 +116,9 @@ def read_links(
         keep = {"self_loops": self_loops == "keep", "duplicates": duplicates == "keep"}
         graph = assemble(db, good, table, kind, keep, notes)
     _tell_counts(graph, table, tell)
-    return graph
+    if documents is None:
+        return graph
+    return add_documents(graph, documents, time_unit=time_unit, drop=drop, tell=tell)
 
 
 def _check_options(*options: tuple[str, object, Sequence[object]]) -> None:

@@ -1,12 +1,15 @@
 """The graph folder: memory-mapped columns and a manifest, whole or not at all.
 
-Each column is one file of raw little-endian numbers; text ids are one UTF-8 file and the offsets at
-which each begins. Opening reads the manifest and the sizes of the files, nothing else.
+Each column is one file of raw little-endian numbers; texts are one UTF-8 file and the offsets at
+which each begins. Opening reads the manifest and the sizes of the files, nothing else. Documents
+stand in the folder `documents/`, with the text model that was fitted on them if there is one.
+Graphs without documents are written as version 1, which older programs read.
 """
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +19,16 @@ from torch import Tensor
 
 from oodlinker import files
 from oodlinker.errors import BadFile, BadGraph, OODLinkerError
+from oodlinker.features.text import VECTORS, VOCABULARY, TextModel
+from oodlinker.graph.documents import Documents
 from oodlinker.graph.ids import NodeIds
 from oodlinker.graph.node_features import NodeFeatures
 from oodlinker.graph.temporal import LINK_COLUMNS, TemporalGraph
 from oodlinker.graph.texts import Texts
 
 FORMAT = "oodlinker graph"
-VERSION = 1
+VERSION, WITH_DOCUMENTS = 1, 2
+_DOCUMENTS = "documents"
 _NODE_COLUMNS = ("node", "step", "value")
 _DTYPES = ("<i8", "<f8", "<f4", "|u1", "|b1")
 _REMEDY = "Import the links again."
@@ -53,6 +59,10 @@ def save_graph(
     folder = Path(folder)
     columns = _columns_of(graph)
     with files.new_folder(folder, force=force) as temporary:
+        if graph.documents is not None:
+            (temporary / _DOCUMENTS).mkdir()
+            if isinstance(graph.documents.embedding, TextModel):
+                graph.documents.embedding.save(temporary / _DOCUMENTS)
         for name, column in columns.items():
             content = np.ascontiguousarray(column, dtype=column.dtype.newbyteorder("<"))
             # A view without elements cannot be cast to bytes.
@@ -81,7 +91,10 @@ def load_graph(folder: str | Path, *, verify: bool = False) -> TemporalGraph:
             name: _mapped(folder, name, about["dtype"], about["shape"])
             for name, about in manifest["columns"].items()
         }
-        return _graph_of(manifest, columns)
+        graph = _graph_of(manifest, columns)
+        if graph.documents is None:
+            return graph
+        return replace(graph, documents=_with_text_model(folder, manifest, graph.documents))
     except OODLinkerError as error:
         raise BadGraph(error.what, error.remedy or _REMEDY, where=str(folder)) from error
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
@@ -118,9 +131,10 @@ def read_graph_manifest(folder: str | Path) -> dict[str, Any]:
         raise BadGraph(
             "this is no graph folder.", "Name a folder that data import made.", where=str(folder)
         )
-    if manifest.get("version") != VERSION:
+    if manifest.get("version") not in (VERSION, WITH_DOCUMENTS):
         raise BadGraph(
-            f"the format has version {manifest.get('version')!r}, this program reads {VERSION}.",
+            f"the format has version {manifest.get('version')!r}, this program reads {VERSION} "
+            f"and {WITH_DOCUMENTS}.",
             "Import the links again, or use the version of oodlinker that wrote it.",
             where=str(folder),
         )
@@ -134,7 +148,7 @@ def _manifest(
 
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if graph.documents is None else WITH_DOCUMENTS,
         "written_by": f"oodlinker {__version__}",
         "kind": graph.kind,
         "nodes": graph.num_nodes,
@@ -164,6 +178,9 @@ def _columns_of(graph: TemporalGraph) -> dict[str, np.ndarray]:
     if graph.node_feat is not None:
         for name in _NODE_COLUMNS:
             columns[f"node_feat_{name}"] = getattr(graph.node_feat, name).numpy()
+    if graph.documents is not None:
+        stored = graph.documents.columns()
+        columns |= {f"{_DOCUMENTS}/{name}": column for name, column in stored.items()}
     return columns
 
 
@@ -180,6 +197,14 @@ def _graph_of(manifest: Mapping[str, Any], columns: dict[str, np.ndarray]) -> Te
     if "node_feat_value" in columns:
         parts = [torch.from_numpy(columns[f"node_feat_{name}"]) for name in _NODE_COLUMNS]
         features = NodeFeatures(*parts)
+    documents = None
+    if manifest["version"] == WITH_DOCUMENTS:
+        inner = {
+            name.removeprefix(f"{_DOCUMENTS}/"): column
+            for name, column in columns.items()
+            if name.startswith(f"{_DOCUMENTS}/")
+        }
+        documents = _within(Documents.of_columns(inner), len(ids), manifest["domain_names"])
     return TemporalGraph(
         ids=ids,
         kind=manifest["kind"],
@@ -189,8 +214,29 @@ def _graph_of(manifest: Mapping[str, Any], columns: dict[str, np.ndarray]) -> Te
         node_feat=features,
         node_feat_names=tuple(manifest["node_feat_names"]),
         notes=dict(manifest["notes"]),
+        documents=documents,
         **links,
     )
+
+
+def _within(documents: Documents, nodes: int, domains: Sequence[object]) -> Documents:
+    """See that the documents name only nodes and domains that there are."""
+    for column, stop in ((documents.author, nodes), (documents.node, nodes)):
+        if column.numel() and not -1 <= int(column.min()) <= int(column.max()) < stop:
+            raise BadGraph("the documents name nodes that the graph does not have.")
+    domain = documents.domain
+    if domain is not None and domain.numel() and int(domain.max()) >= len(domains):
+        raise BadGraph("the documents name domains that the graph does not have.")
+    return documents
+
+
+def _with_text_model(folder: Path, manifest: Mapping[str, Any], documents: Documents) -> Documents:
+    """The text model is small and read whole, hence always verified."""
+    names = [f"{_DOCUMENTS}/{name}" for name in (VECTORS, VOCABULARY)]
+    if names[0] not in manifest["files"]:
+        return documents
+    _compare(folder, manifest, names)
+    return replace(documents, embedding=TextModel.load(folder / _DOCUMENTS))
 
 
 def _mapped(folder: Path, name: str, dtype: str, shape: list[int]) -> np.ndarray:
@@ -212,7 +258,11 @@ def _mapped(folder: Path, name: str, dtype: str, shape: list[int]) -> np.ndarray
 
 
 def _compare_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
-    for name in map(_file, manifest["columns"]):
+    _compare(folder, manifest, map(_file, manifest["columns"]))
+
+
+def _compare(folder: Path, manifest: Mapping[str, Any], names: Iterable[str]) -> None:
+    for name in names:
         if not (folder / name).is_file():
             raise BadGraph(f"{name} is missing.")
         if files.sha256(folder / name) != manifest["files"].get(name):

@@ -1,8 +1,10 @@
-"""Worlds with features: `graph.hold_out`, and the no-text features where a graph brings none."""
+"""Worlds with features: the graph's own, else from its documents, else counts of links."""
 
 from dataclasses import replace
 
+from oodlinker.features.attach_documents import DOCUMENTS, attach_documents
 from oodlinker.features.counts import CountFeatures
+from oodlinker.features.text import TextKind, TextModel
 from oodlinker.graph import hold_out as bare
 from oodlinker.graph.steps import Rule
 from oodlinker.graph.temporal import TemporalGraph
@@ -20,10 +22,12 @@ def hold_out(
     protocol: ProtocolName = "strict",
     data_seed: int = 0,
     window: bare.Window | None = None,
+    text: TextKind | TextModel = "auto",
 ) -> Worlds:
     """Make a training world, a shifted world and their stored evaluation pairs.
 
-    A graph without node features gets those of `oodlinker.features.counts`.
+    Node features are those that the graph brings; without any, those of its documents
+    (`oodlinker.features.documents`); without documents, counts (`oodlinker.features.counts`).
 
     Args:
         graph: all links.
@@ -35,11 +39,16 @@ def hold_out(
         protocol: "published", "strict" or "deployed".
         data_seed: seed of the stored evaluation pairs.
         window: raw times (start, stop): links with start <= time < stop count; None is open.
+        text: what reads documents: "skip-gram", "tfidf", "auto" (skip-gram where gensim is
+            installed), or a text model that is fitted already.
 
     Raises:
-        BadDomain: there is no such domain, or it leaves nothing to train on or to measure.
+        BadConfig: there is no such kind of text model.
+        BadDomain: there is no such domain, or it leaves nothing to train on or to measure; or the
+            documents of the graph have no domains.
         BadSplit: the split does not fit the steps.
         BadProtocol: there is no such protocol.
+        MissingExtra: text is "skip-gram" and gensim is not installed.
     """
     worlds = bare.hold_out(
         graph,
@@ -50,13 +59,16 @@ def hold_out(
         data_seed=data_seed,
         window=window,
     )
-    return worlds if graph.node_feat is not None else attach_counts(worlds)
+    if graph.node_feat is not None:
+        return worlds
+    return attach_counts(worlds) if graph.documents is None else attach_documents(worlds, text)
 
 
 def inner_worlds(worlds: Worlds, domain_code: int) -> Worlds:
     """Leave one training domain out, measured on validation steps; see `graph.hold_out`.
 
-    Features that count links are counted and fitted anew, without the domain that is left out.
+    Features from links and documents are made and fitted anew, without the domain that is left
+    out and without the one that the outer worlds hold out.
 
     Args:
         worlds: the outer worlds; their shifted world and test steps are not looked at.
@@ -67,6 +79,10 @@ def inner_worlds(worlds: Worlds, domain_code: int) -> Worlds:
             measure.
     """
     inner = bare.inner_worlds(worlds, domain_code)
+    if DOCUMENTS in worlds.fitted:
+        outer = {worlds.domain_names.index(worlds.held_out)} if worlds.held_out is not None else ()
+        kind = worlds.fitted[DOCUMENTS]["text"]
+        return attach_documents(inner, kind, hidden=frozenset(outer))
     return attach_counts(inner) if COUNTS in worlds.fitted else inner
 
 

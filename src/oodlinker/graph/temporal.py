@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int64, Shaped
 from torch import Tensor
 
 from oodlinker.errors import BadDomain, BadGraph
+from oodlinker.graph.documents import Documents
 from oodlinker.graph.ids import NodeIds
 from oodlinker.graph.node_features import NodeFeatures
 
@@ -44,6 +45,8 @@ class TemporalGraph:
         node_feat: features of the nodes that hold at every time; None when there are none.
         node_feat_names: their names.
         invariant: the true flag of each link where it is known (planted worlds).
+        notes: facts that were counted on the way, such as rows dropped.
+        documents: what nodes wrote or are, where that is known.
     """
 
     ids: NodeIds
@@ -60,6 +63,7 @@ class TemporalGraph:
     node_feat_names: tuple[str, ...] = ()
     invariant: Bool[Tensor, " link"] | None = None
     notes: dict[str, int | str] = field(default_factory=dict)
+    documents: Documents | None = None
 
     def __post_init__(self) -> None:
         links = self.src.numel()
@@ -180,6 +184,9 @@ class TemporalGraph:
             digest.update(b"none" if table is None else repr((table.dtype, table.shape)).encode())
             if table is not None:
                 digest.update(table.contiguous().numpy().data)
+        for name, column in ({} if self.documents is None else self.documents.columns()).items():
+            digest.update(f"documents {name} {column.dtype.str} {len(column)}".encode())
+            digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
     def _raw(self, time: int | float) -> Tensor:

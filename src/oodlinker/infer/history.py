@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from oodlinker.features.attach import COUNTS
+from oodlinker.features.attach_documents import DOCUMENTS, features_of_history
 from oodlinker.features.counts import CountFeatures
 from oodlinker.graph.node_features import NodeFeatures
 from oodlinker.graph.queries import Pairs
@@ -50,6 +51,9 @@ def history_world(
         features=graph.node_feat or NodeFeatures(none, none, torch.empty(0, 0)),
         pairs=Pairs.of(none, none, none, none),
     )
+    if DOCUMENTS in fitted:
+        features = features_of_history(graph, grid, world, dict(fitted[DOCUMENTS]))
+        return replace(world, features=features)
     if COUNTS not in fitted:
         return world
     counts = CountFeatures.from_dict(dict(fitted[COUNTS]))
