@@ -10,6 +10,13 @@ from jaxtyping import install_import_hook
 install_import_hook("oodlinker", "beartype.beartype")
 
 import torch  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+# The same examples every time, so that one tree always gives one verdict; HYPOTHESIS_PROFILE=explore
+# looks for new ones.
+settings.register_profile("steady", derandomize=True, print_blob=True)
+settings.register_profile("explore", derandomize=False, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 torch.use_deterministic_algorithms(True)
 torch.set_num_threads(int(os.environ.get("OODLINKER_TEST_THREADS", "1")))
