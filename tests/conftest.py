@@ -12,8 +12,8 @@ install_import_hook("oodlinker", "beartype.beartype")
 import torch  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-# The same examples every time, so that one tree always gives one verdict; HYPOTHESIS_PROFILE=explore
-# looks for new ones.
+# The same examples every time, so that one tree always gives one verdict; the profile "explore"
+# (HYPOTHESIS_PROFILE=explore) looks for new ones.
 settings.register_profile("steady", derandomize=True, print_blob=True)
 settings.register_profile("explore", derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
