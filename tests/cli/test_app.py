@@ -38,7 +38,18 @@ def examples(name: str) -> list[str]:
 
 def test_the_commands_are_those_of_the_interface():
     assert (
-        sorted(["methods", "demo", "data import", "data info", "train", "evaluate", "predict"])
+        sorted(
+            [
+                "methods",
+                "demo",
+                "data import",
+                "data info",
+                "train",
+                "evaluate",
+                "cross-domain",
+                "predict",
+            ]
+        )
         == NAMES
     )
 

@@ -8,6 +8,7 @@ import typer
 
 from oodlinker import __version__
 from oodlinker.cli import (
+    cross_domain,
     data_import,
     data_info,
     demo,
@@ -95,4 +96,5 @@ _add(data, "import", data_import.data_import, data_import.EXAMPLES)
 _add(data, "info", data_info.data_info, data_info.EXAMPLES)
 _add(app, "train", train.train, train.EXAMPLES)
 _add(app, "evaluate", evaluate.evaluate, evaluate.EXAMPLES)
+_add(app, "cross-domain", cross_domain.cross_domain, cross_domain.EXAMPLES)
 _add(app, "predict", predict.predict, predict.EXAMPLES)

@@ -1,28 +1,33 @@
 """`oodlinker train`: a graph folder in, a run folder out."""
 
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oodlinker.cli.options import Json, Seed, Threads, parsed_split, parsed_window
+from oodlinker.cli.options import (
+    DataSeed,
+    Json,
+    Measured,
+    Method,
+    Preset,
+    Protocol,
+    Seed,
+    Sets,
+    Split,
+    Steps,
+    Threads,
+    Window,
+    parsed_sets,
+    parsed_split,
+    parsed_window,
+)
 from oodlinker.cli.printing import print_facts, print_json, say, sized
-from oodlinker.config import apply_sets, unknown_key
-from oodlinker.errors import BadConfig, Interrupted
+from oodlinker.errors import Interrupted
 
 if TYPE_CHECKING:
     from oodlinker.graph.worlds import Worlds
     from oodlinker.linker import Linker
-
-
-class Protocol(StrEnum):
-    """The protocols of measuring."""
-
-    STRICT = "strict"
-    DEPLOYED = "deployed"
-    PUBLISHED = "published"
 
 
 EXAMPLES = (
@@ -30,40 +35,26 @@ EXAMPLES = (
     "oodlinker train my.graph --hold-out 'Data Mining' --out run --resume",
     "oodlinker train my.graph --steps year --split 10/1/5 --set train.lr=1e-3 --out other-run",
 )
-_TABLES = ("model", "objective", "train")
 
 
 def train(
     graph: Annotated[Path, typer.Argument(help="A graph folder, made by oodlinker data import.")],
     out: Annotated[Path, typer.Option(help="The run folder to make.")],
-    method: Annotated[str, typer.Option(help="See oodlinker methods.")] = "ood-linker",
+    method: Method = "ood-linker",
     hold_out: Annotated[
         str | None,
         typer.Option(
             help="Domain that training never sees; without it the shift is in time alone."
         ),
     ] = None,
-    protocol: Annotated[
-        Protocol, typer.Option(help="How features, negatives and history are made.")
-    ] = Protocol.STRICT,
-    steps: Annotated[
-        str,
-        typer.Option(help="auto, distinct, year, month, week, day, hour, a number, or as 30.44d."),
-    ] = "auto",
-    split: Annotated[
-        str | None, typer.Option(help="Steps to train/validate/test on. [default: as 10/1/5]")
-    ] = None,
-    window: Annotated[
-        str | None,
-        typer.Option(metavar="START:STOP", help="Only links with START <= time < STOP count."),
-    ] = None,
-    preset: Annotated[str, typer.Option(help="Values that lie under yours.")] = "default",
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting, as train.lr=1e-3; repeatable."),
-    ] = None,
+    protocol: Measured = Protocol.STRICT,
+    steps: Steps = "auto",
+    split: Split = None,
+    window: Window = None,
+    preset: Preset = "default",
+    sets: Sets = None,
     seed: Seed = 0,
-    data_seed: Annotated[int, typer.Option(help="Seed of the stored evaluation pairs.")] = 0,
+    data_seed: DataSeed = 0,
     threads: Threads = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run at --out, bit for bit.")
@@ -80,7 +71,7 @@ def train(
     from oodlinker.features.attach import hold_out as make_worlds
     from oodlinker.linker import Linker
 
-    tables = _tables(apply_sets({}, sets or ()))
+    tables = parsed_sets(sets)
     linker = Linker(method, preset=preset, seed=seed, run_dir=out, threads=threads, **tables)
     links = load_graph(graph, verify=True)
     worlds = make_worlds(
@@ -101,20 +92,6 @@ def train(
         remedy = "Give the same command again with --resume to go on."
         raise Interrupted(error.what, remedy, where=error.where) from None
     _report(linker, out, needed, json=json)
-
-
-def _tables(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables that --set may write to.
-
-    Raises:
-        BadConfig: a key outside of them.
-    """
-    for key, value in tree.items():
-        if key not in _TABLES:
-            raise unknown_key(key, [f"{one}.…" for one in _TABLES], where="--set")
-        if not isinstance(value, Mapping):
-            raise BadConfig(f"{key!r} is a table", f"Set a key of it: {key}.…", where="--set")
-    return dict(tree)
 
 
 def _estimate(linker: "Linker", worlds: "Worlds") -> int:
