@@ -1,6 +1,7 @@
 """Figures: their bytes, their grounds, and text that never overlaps or is cut off."""
 
 import io
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import nan
 
@@ -51,6 +52,16 @@ EPOCHS = [
     }
     for epoch in range(12)
 ]
+
+
+def _with_long_variant():
+    """A run whose many changed settings stand in its name."""
+    changed = "default, head=symmetric, selection=all, epochs=100, lr=0.001, weight_decay=0.5"
+    report = report_of(0.9)
+    rows = [replace(row, variant=changed) if row.variant else row for row in report.rows]
+    return replace(report, rows=tuple(rows), margins=())
+
+
 DRAWINGS = {
     "two losses that end alike": (
         draw_curves,
@@ -65,6 +76,7 @@ DRAWINGS = {
     "scores": (draw_scores, lambda: draw_scores.draw_scores(report_of(0.9))),
     "equal scores": (draw_scores, lambda: draw_scores.draw_scores(report_of(0.8))),
     "perfect scores": (draw_scores, lambda: draw_scores.draw_scores(report_of(1.0, 1.0, 1.0))),
+    "a long variant": (draw_scores, lambda: draw_scores.draw_scores(_with_long_variant())),
     "ranked scores": (draw_scores, lambda: draw_scores.draw_scores(deployed_report())),
     "undefined score": (draw_scores, lambda: draw_scores.draw_scores(report_of(nan))),
     "p over time": (

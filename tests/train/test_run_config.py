@@ -114,6 +114,6 @@ def test_variant_names_what_differs_from_the_preset():
     assert RunConfig.resolve("ood-linker", {}).variant == "default"
     tree = {"model": {"head": "symmetric"}, "train": {"lr": 0.5, "epochs": 64}}
     changed = RunConfig.resolve("ood-linker", tree)
-    assert changed.variant == "default, model.head=symmetric, train.lr=0.5"
+    assert changed.variant == "default, head=symmetric, lr=0.5"
     form = RunConfig.resolve("ood-linker", {"preset": "paper-form", "objective": {"beta": 0.1}})
     assert form.variant == "paper-form"

@@ -1,6 +1,7 @@
 """Scores in and out of distribution, one row a method."""
 
 from math import isfinite
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from oodlinker.insight.drawing import Drawing, Theme, drawn
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMN = 40  # points that a number needs
+_LINE = 26  # signs of a label's line
 _HEADS = {"id": "in", "ood": "out"}
 
 
@@ -37,7 +39,7 @@ def draw_scores(report: EvaluationReport) -> Drawing:
         for place, one in enumerate(rows):
             _paint_row(axes, standing, one, place, theme)
         trivial = standing.methods(trivial=True)
-        axes.set_yticks(range(len(rows)), [label(*one) for one in rows])
+        axes.set_yticks(range(len(rows)), [_name(*one) for one in rows])
         for text, one in zip(axes.get_yticklabels(), rows, strict=True):
             text.set_color(theme.faint if one in trivial else theme.ink)
         axes.set_ylim(-0.6, len(rows) + 0.2)
@@ -50,6 +52,18 @@ def draw_scores(report: EvaluationReport) -> Drawing:
         axes.tick_params(axis="y", length=0)
 
     return drawn(paint, 1.0 + 0.34 * len(rows), _told(standing, rows[::-1]))
+
+
+def _name(method: str, variant: str) -> str:
+    """A label that leaves room for the axes, whatever settings a variant names."""
+    lines = wrap(
+        label(method, variant),
+        _LINE,
+        max_lines=2,  # as many as a row is high
+        placeholder=" …",
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
 
 
 def _paint_row(

@@ -93,7 +93,7 @@ class RunConfig:
         plain = RunConfig.resolve(self.method, {"preset": self.preset}).to_mapping()
         own = self.to_mapping()
         changed = [
-            f"{table}.{key}={value}"
+            f"{key}={value}"
             for table in ("model", "objective", "train")
             for key, value in own[table].items()
             if plain[table].get(key) != value
