@@ -1,5 +1,6 @@
 """A small method and small worlds that tests of training share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -10,9 +11,13 @@ from oodlinker.graph.samplers import Active
 from oodlinker.graph.worlds import Split, Step, World, Worlds
 from oodlinker.models.contract import Context, Dims, LinkModel, Scores, Spec, State
 from oodlinker.objectives.contract import Term
+from oodlinker.objectives.invariance import ERM
 from oodlinker.testing import random_world
+from oodlinker.train.config import TrainConfig
+from oodlinker.train.fit import Epoch, fit
 
 SPLIT = Split(train=5, valid=2, test=1)
+CONFIG = TrainConfig(epochs=10, warmup=2, eval_every=3)
 
 
 def small_worlds(seed: int = 0, nodes: int = 40, links: int = 400) -> Worlds:
@@ -103,3 +108,19 @@ def built(seed: int = 0, worlds: Worlds | None = None, cls: type[Sums] = Sums) -
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return cls(dims)
+
+
+def trained(
+    model: LinkModel, config: TrainConfig = CONFIG, seed: int = 0, worlds: Worlds | None = None
+) -> list[Epoch]:
+    training = (worlds or small_worlds()).training_set()
+    return list(fit(model, ERM(), training, config, seed=seed))
+
+
+def lines(epochs: list[Epoch]) -> list[dict[str, object]]:
+    """What the epochs say, without the time that they took."""
+    return [{**epoch.to_mapping(), "seconds": 0} for epoch in epochs]
+
+
+def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

@@ -12,32 +12,14 @@ from oodlinker.catalog import build
 from oodlinker.graph.queries import Pairs, Queries
 from oodlinker.graph.samplers import StoredPairs
 from oodlinker.graph.worlds import Split, World, Worlds
-from oodlinker.models.contract import Context, Dims, LinkModel, ParamGroup, Scores
+from oodlinker.models.contract import Context, Dims, ParamGroup, Scores
 from oodlinker.objectives.contract import ObjectiveState, Term
 from oodlinker.objectives.invariance import ERM
 from oodlinker.train.config import TrainConfig
 from oodlinker.train.evaluate import evaluate
-from oodlinker.train.fit import Epoch, fit
+from oodlinker.train.fit import fit
 from oodlinker.train.state import TrainState
-from train.small_training import SPLIT, Sums, built, small_worlds
-
-CONFIG = TrainConfig(epochs=10, warmup=2, eval_every=3)
-
-
-def trained(
-    model: LinkModel, config: TrainConfig = CONFIG, seed: int = 0, worlds: Worlds | None = None
-) -> list[Epoch]:
-    training = (worlds or small_worlds()).training_set()
-    return list(fit(model, ERM(), training, config, seed=seed))
-
-
-def lines(epochs: list[Epoch]) -> list[dict[str, object]]:
-    """What the epochs say, without the time that they took."""
-    return [{**epoch.to_mapping(), "seconds": 0} for epoch in epochs]
-
-
-def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+from train.small_training import CONFIG, SPLIT, Sums, built, lines, same, small_worlds, trained
 
 
 def learnable_worlds() -> Worlds:

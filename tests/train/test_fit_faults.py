@@ -3,41 +3,21 @@
 import copy
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from oodlinker.errors import BadRun, TrainingDiverged
 from oodlinker.graph.queries import Queries
-from oodlinker.graph.worlds import TrainingSet, World, Worlds
+from oodlinker.graph.worlds import TrainingSet, World
 from oodlinker.models.contract import Context, Dims, LinkModel, ParamGroup, Scores
 from oodlinker.objectives.invariance import ERM
 from oodlinker.train.alarms import SelectorCollapse
-from oodlinker.train.config import TrainConfig
-from oodlinker.train.fit import Epoch, fit
+from oodlinker.train.fit import fit
 from oodlinker.train.state import TrainState
-from train.small_training import Selecting, Sums, built, small_worlds
-
-CONFIG = TrainConfig(epochs=10, warmup=2, eval_every=3)
-
-
-def trained(
-    model: LinkModel, config: TrainConfig = CONFIG, seed: int = 0, worlds: Worlds | None = None
-) -> list[Epoch]:
-    training = (worlds or small_worlds()).training_set()
-    return list(fit(model, ERM(), training, config, seed=seed))
-
-
-def lines(epochs: list[Epoch]) -> list[dict[str, object]]:
-    """What the epochs say, without the time that they took."""
-    return [{**epoch.to_mapping(), "seconds": 0} for epoch in epochs]
-
-
-def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+from train.small_training import CONFIG, Selecting, Sums, built, same, small_worlds, trained
 
 
 class Poisoned(Sums):

@@ -28,10 +28,11 @@ from oodlinker.graph.metrics import auc, per_step
 from oodlinker.graph.queries import Pairs
 from oodlinker.graph.worlds import World, Worlds
 from oodlinker.insight.selection import Selection
-from oodlinker.models.contract import Context, Dims, LinkModel
+from oodlinker.models.contract import Dims, LinkModel
 from oodlinker.models.heuristics import HEURISTICS
 from oodlinker.objectives.bottleneck import Bottleneck
 from oodlinker.train.config import TrainConfig
+from oodlinker.train.evaluate import scoring
 from oodlinker.train.fit import fit
 
 Values = Mapping[str, Any]
@@ -87,10 +88,9 @@ def measure(model: LinkModel, worlds: Worlds) -> dict[tuple[str, str], float]:
         places.append(("id", worlds.train, worlds.test_pairs))
     if worlds.shifted is not None:
         places.append(("ood", worlds.shifted, worlds.shifted_pairs))
-    model.eval()
     for name, world, pairs in places:
-        with torch.no_grad():
-            scores = model.rollout(world, world.queries(pairs), Context())
+        with scoring(model, world) as (seen, context):
+            scores = model.rollout(seen, seen.queries(pairs), context)
         values[name, "auc"] = per_step(auc, scores.logits, pairs.label, pairs.step)
         prob = scores.trace.get("prob")
         if prob is not None and world.invariant is not None:

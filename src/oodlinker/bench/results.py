@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from oodlinker.errors import BadFile
-from oodlinker.files import sync_folder, write_text
+from oodlinker.files import write_text
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,6 @@ def append_results(path: Path, rows: Iterable[Result]) -> None:
     known = read_results(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, to_csv([*known, *rows]))
-    sync_folder(path.parent)
 
 
 def to_csv(rows: Sequence[Result]) -> str:

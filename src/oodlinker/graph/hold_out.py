@@ -16,7 +16,6 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from oodlinker.errors import BadDomain, BadProtocol
-from oodlinker.graph.node_features import NodeFeatures
 from oodlinker.graph.queries import Pairs
 from oodlinker.graph.samplers import (
     StoredPairs,
@@ -136,21 +135,12 @@ def _stepped(graph: TemporalGraph, grid: StepGrid) -> tuple[World, Notes]:
         "links_after_last_step": int((step >= grid.num_steps).sum()),
         "self_loops": int((inside.src == inside.dst).sum()),
     }
-    bounds = torch.searchsorted(grid.step_of(inside.time), torch.arange(grid.num_steps + 1))
-    none = torch.empty(0, dtype=torch.int64)
-    world = World(
+    world = World.of_links(
+        inside,
+        grid.step_of(inside.time),
+        grid.num_steps,
         name="train",
-        kind=graph.kind,
         num_nodes=graph.num_nodes,
-        num_src=graph.ids.num_src,
-        step_ptr=tuple(bounds.tolist()),
-        src=inside.src,
-        dst=inside.dst,
-        domain=torch.zeros_like(inside.src) if inside.domain is None else inside.domain,
-        edge_feat=inside.edge_feat,
-        invariant=inside.invariant,
-        features=graph.node_feat or NodeFeatures(none, none, torch.empty(0, 0)),
-        pairs=Pairs.of(none, none, none, none),
     )
     return world, notes
 

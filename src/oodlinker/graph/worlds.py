@@ -86,6 +86,41 @@ class World:
     pairs: Pairs
     _made: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
+    @classmethod
+    def of_links(
+        cls,
+        links: TemporalGraph,
+        step: Int64[Tensor, " link"],
+        num_steps: int,
+        *,
+        name: str,
+        num_nodes: int,
+    ) -> "World":
+        """A world of a graph's links without pairs, with the features that the graph brings.
+
+        Args:
+            links: a graph, all of whose links lie in the steps.
+            step: the step of each link.
+            num_steps: how many steps there are.
+            name: what the world is called.
+            num_nodes: how many node numbers are in use.
+        """
+        none = torch.empty(0, dtype=torch.int64)
+        return cls(
+            name=name,
+            kind=links.kind,
+            num_nodes=num_nodes,
+            num_src=links.ids.num_src,
+            step_ptr=tuple(torch.searchsorted(step, torch.arange(num_steps + 1)).tolist()),
+            src=links.src,
+            dst=links.dst,
+            domain=torch.zeros_like(links.src) if links.domain is None else links.domain,
+            edge_feat=links.edge_feat,
+            invariant=links.invariant,
+            features=links.node_feat or NodeFeatures(none, none, torch.empty(0, 0)),
+            pairs=Pairs.of(none, none, none, none),
+        )
+
     @property
     def num_steps(self) -> int:
         """How many steps the world has."""

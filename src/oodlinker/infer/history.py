@@ -9,8 +9,6 @@ import torch
 from oodlinker.features.attach import COUNTS
 from oodlinker.features.attach_documents import DOCUMENTS, features_of_history
 from oodlinker.features.counts import CountFeatures
-from oodlinker.graph.node_features import NodeFeatures
-from oodlinker.graph.queries import Pairs
 from oodlinker.graph.step_grid import StepGrid
 from oodlinker.graph.temporal import TemporalGraph
 from oodlinker.graph.worlds import World
@@ -35,22 +33,7 @@ def history_world(
     links = graph.take(torch.arange(first, len(graph))) if first else graph
     step = step[first:]
     num_steps = int(step[-1]) + 1 if step.numel() else grid.num_steps
-    bounds = torch.searchsorted(step, torch.arange(num_steps + 1))
-    none = torch.empty(0, dtype=torch.int64)
-    world = World(
-        name="history",
-        kind=graph.kind,
-        num_nodes=graph.num_nodes + 1,
-        num_src=graph.ids.num_src,
-        step_ptr=tuple(bounds.tolist()),
-        src=links.src,
-        dst=links.dst,
-        domain=torch.zeros_like(links.src) if links.domain is None else links.domain,
-        edge_feat=links.edge_feat,
-        invariant=links.invariant,
-        features=graph.node_feat or NodeFeatures(none, none, torch.empty(0, 0)),
-        pairs=Pairs.of(none, none, none, none),
-    )
+    world = World.of_links(links, step, num_steps, name="history", num_nodes=graph.num_nodes + 1)
     if DOCUMENTS in fitted:
         features = features_of_history(graph, grid, world, dict(fitted[DOCUMENTS]))
         return replace(world, features=features)

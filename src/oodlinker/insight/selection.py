@@ -8,7 +8,8 @@ from torch import Tensor
 
 from oodlinker.graph.queries import Pairs
 from oodlinker.graph.worlds import World
-from oodlinker.models.contract import Context, LinkModel
+from oodlinker.models.contract import LinkModel
+from oodlinker.train.evaluate import scoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +73,9 @@ def read_selection(model: LinkModel, world: World, pairs: Pairs) -> Selection | 
     """
     if world.invariant is None:
         return None
-    dtype = next((one.dtype for one in model.parameters()), world.features.value.dtype)
-    world = world.in_dtype(dtype)
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            context = Context(aux=model.refresh(world, Context()))
-            trace = model.rollout(world, world.queries(pairs), context).trace
-    finally:
-        model.train(was_training)
-    if "prob" not in trace or world.invariant is None:
+    with scoring(model, world) as (seen, context):
+        trace = model.rollout(seen, seen.queries(pairs), context).trace
+    if "prob" not in trace:
         return None
     prob = trace["prob"]
     links = prob.numel()

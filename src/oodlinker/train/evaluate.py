@@ -1,5 +1,8 @@
 """Scores of a method on stored pairs, the same for trained and parameter-free methods."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -25,21 +28,34 @@ def score_pairs(
         pairs: what is asked; labels are not looked at.
         batch: so many pairs are asked at once, which bounds the memory of large rankings.
     """
+    with scoring(model, world) as (seen, context):
+        parts = [
+            model.rollout(seen, seen.queries(pairs.take(rows)), context).logits
+            for rows in torch.split(torch.arange(len(pairs)), batch)
+        ]
+    return torch.cat(parts)
+
+
+@contextmanager
+def scoring(model: LinkModel, world: World) -> Iterator[tuple[World, Context]]:
+    """Eval mode without gradient while the block runs; the model's mode comes back after it.
+
+    Args:
+        model: any method.
+        world: what it will read.
+
+    Yields:
+        The world in the model's type of number, and the context of a refreshed model.
+    """
     dtype = next((one.dtype for one in model.parameters()), world.features.value.dtype)
     world = world.in_dtype(dtype)
     was_training = model.training
     model.eval()
     try:
         with torch.no_grad():
-            context = Context()
-            context = Context(aux=model.refresh(world, context))
-            parts = [
-                model.rollout(world, world.queries(pairs.take(rows)), context).logits
-                for rows in torch.split(torch.arange(len(pairs)), batch)
-            ]
+            yield world, Context(aux=model.refresh(world, Context()))
     finally:
         model.train(was_training)
-    return torch.cat(parts)
 
 
 def measure(
